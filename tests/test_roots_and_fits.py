@@ -250,3 +250,15 @@ def test_nonnegative_least_squares():
     np.testing.assert_allclose(ours[1], norm, rtol=1e-13)
     check_grads(optimize.nnls, (A, b))
     assert not np.any(ld.jacobian(lambda b: optimize.nnls(np.eye(3), b)[0])(-np.ones(3)))
+
+
+def test_a_list_of_arguments_is_unpacked_where_scipy_does():
+    function = lambda x, *of: x**2 - np.sum(of[0])
+    assert optimize.newton(function, 1.0, args=[4.0, 9.0]) == scipy.optimize.newton(
+        function, 1.0, args=[4.0, 9.0]
+    )
+    t = np.arange(1.0, 4)
+    found = optimize.least_squares(lambda x, t, y: x[0] * t - y, [1.0], args=[t, 2 * t])
+    np.testing.assert_allclose(found.x, [2.0])
+    fixed = optimize.fixed_point(lambda x, a, b: np.cos(x * a) / b, 0.5, args=[1.0, 2.0])
+    np.testing.assert_allclose(fixed, np.cos(fixed) / 2)

@@ -4,7 +4,6 @@
 
 import numpy as np
 import pytest
-import scipy.optimize
 
 import lindiff as ld
 from lindiff.scipy import integrate, optimize
@@ -92,15 +91,3 @@ def test_what_goes_on_after_a_search_is_not_what_its_derivative_sees(function):
     check_grads(function, (1.3,), order=1, rtol=1e-5, adjoint_rtol=1e-8)
     differences = (ld.grad(function)(1.3 + 1e-4) - ld.grad(function)(1.3 - 1e-4)) / 2e-4
     np.testing.assert_allclose(ld.hessian(function)(1.3), differences, rtol=1e-4)
-
-
-def test_a_list_of_arguments_is_unpacked_where_scipy_does():
-    function = lambda x, *of: x**2 - np.sum(of[0])
-    assert optimize.newton(function, 1.0, args=[4.0, 9.0]) == scipy.optimize.newton(
-        function, 1.0, args=[4.0, 9.0]
-    )
-    t = np.arange(1.0, 4)
-    found = optimize.least_squares(lambda x, t, y: x[0] * t - y, [1.0], args=[t, 2 * t])
-    np.testing.assert_allclose(found.x, [2.0])
-    fixed = optimize.fixed_point(lambda x, a, b: np.cos(x * a) / b, 0.5, args=[1.0, 2.0])
-    np.testing.assert_allclose(fixed, np.cos(fixed) / 2)

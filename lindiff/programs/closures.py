@@ -20,7 +20,7 @@ from lindiff.programs.program import Program
 from lindiff.programs.surroundings import is_empty
 from lindiff.programs.tree import Unrepeatable
 
-__all__ = ["Opened", "as_it_is", "closed_over", "program_of"]
+__all__ = ["Opened", "closed_over", "program_of"]
 
 # Functions whose programs are known.
 _MOST = 64
@@ -93,17 +93,6 @@ def closed_over(closing_over: Callable[[Any], Any], arrays: list[Any], args: tup
     return result
 
 
-def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with what it closes over now, whatever becomes of these names, lists and arrays later.
-
-    What it reads from its module or from objects is what is there when it is called.
-    """
-    opened = Opened(function)
-    contents = [x if type(x) is Variable else kept_constant(x) for x in opened.contents]
-    made: Callable[..., Any] = opened.closing_over(Contents(contents))
-    return made
-
-
 class Opened:
     """A function beside the arrays that it closes over, or has as defaults.
 
@@ -129,6 +118,15 @@ class Opened:
         if self._remembers:  # a function among them writes into cells, which others may read
             self.contents = []
             self.key, self.closing_over = self._closed(function)
+
+    def as_it_is(self) -> Callable[..., Any]:
+        """The function with what it closes over now, whatever becomes of these names, lists and arrays later.
+
+        What it reads from its module or from objects is what is there when it is called.
+        """
+        contents = [x if type(x) is Variable else kept_constant(x) for x in self.contents]
+        made: Callable[..., Any] = self.closing_over(Contents(contents))
+        return made
 
     def _opened(self, x: Any) -> tuple[Any, Callable[[Any], Any]]:
         """The key of an object, and what makes one like it of `Contents`."""

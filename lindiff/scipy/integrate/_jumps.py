@@ -6,6 +6,7 @@ integral up to 1 has -1.  Solvers refine around a jump: it lies between neighbou
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from lindiff.programs.tree import Tree
 
-__all__ = ["CANDIDATES", "FEW", "may_jump", "moved_jump"]
+__all__ = ["are_few", "brackets_of_steps", "may_jump", "moved_jump"]
 
 CANDIDATES = 3  # so many of the steepest places are looked at closely
 FEW = 64  # steps of a solution to loose tolerances, each of which may have passed over a jump
@@ -73,6 +74,43 @@ def moved_jump(
             ):
                 return jump[0]
     return None
+
+
+def are_few(ts: Any) -> bool:
+    """Whether a solver's steps are so few that any of them may have passed over a jump."""
+    return len(ts) - 1 <= FEW
+
+
+def brackets_of_steps(ts: Any) -> tuple[list[tuple[float, float]], int]:
+    """Where a right-hand side may jump on a solver's way, and how many of these places to look at.
+
+    Steps are short around a jump; of a few long ones, each is looked at.
+    """
+    return (_of_few_steps(ts), FEW) if are_few(ts) else (_of_short_steps(ts), CANDIDATES)
+
+
+def _of_few_steps(ts: Any) -> list[tuple[float, float]]:
+    """The intervals of a solver's steps, of which there are at most ``FEW``, divided into about as many."""
+    steps = len(ts) - 1
+    parts = max(1, FEW // max(1, steps))
+    ends = np.interp(np.arange(steps * parts + 1) / parts, np.arange(steps + 1), ts)
+    return [(low, high) for low, high in itertools.pairwise(sorted(map(float, ends))) if low < high]
+
+
+def _of_short_steps(ts: Any) -> list[tuple[float, float]]:
+    """The intervals around the shortest steps of a solver, with neighbours of about the same length."""
+    steps = np.abs(np.diff(ts))
+    brackets = set()
+    for i in range(1, len(steps) - 1):
+        if steps[i] <= steps[i - 1] and steps[i] < steps[i + 1]:
+            first = last = i
+            while first > 0 and steps[first - 1] < 4 * steps[i]:
+                first -= 1
+            while last < len(steps) - 1 and steps[last + 1] < 4 * steps[i]:
+                last += 1
+            low, high = sorted([float(ts[first]), float(ts[last + 1])])
+            brackets.add((low, high))
+    return sorted(brackets)
 
 
 def _change(low: Any, high: Any) -> float:

@@ -106,8 +106,8 @@ cdef class RadauSteps(Steps):
     # Forward.
 
     def run(self, double t0, double end, y0, points, double rtol, double[::1] atol, double longest, first):
-        """Solve the problem: the states at the points, or at the ends of steps, one a row, and None; or None
-        and why it has stopped before the end."""
+        """Solve the problem: the states at the points, or at the ends of steps, one a row; None where steps
+        come to be too short before the end."""
         cdef double direction = 1.0 if end >= t0 else -1.0
         cdef double tolerance = fmax(10 * np.finfo(np.float64).eps / rtol, fmin(0.03, sqrt(rtol)))
         cdef double length, before, error_before, shortest, trial, t = t0, h, error, factor, safety
@@ -134,7 +134,7 @@ cdef class RadauSteps(Steps):
             rejected = False
             while True:
                 if length < shortest:
-                    return None, "Required step size is less than spacing between numbers."
+                    return None
                 self.t[self.count + 1] = t + direction * length
                 if direction * (self.t[self.count + 1] - end) > 0.0:
                     self.t[self.count + 1] = end
@@ -161,7 +161,7 @@ cdef class RadauSteps(Steps):
             t = self.t[self.count]
             if points is None:
                 found.append(np.array(<double[:self.n]>self.state(self.count)))
-        return (np.array(found) if points is None else np.asarray(rows)), None
+        return np.array(found) if points is None else np.asarray(rows)
 
     cdef double *state(self, Py_ssize_t step) noexcept:
         return &self.Y[0] + step * self.n

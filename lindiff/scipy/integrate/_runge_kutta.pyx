@@ -128,10 +128,9 @@ cdef class ExplicitSteps(Steps):
 
         Returns
         -------
-        states : ndarray
-            At the points, or at the ends of steps, one a row.
-        reason : str or None
-            Why it has stopped before the end.
+        states : ndarray or None
+            At the points, or at the ends of steps, one a row; None where steps come to be too short before
+            the end, or a stiff problem is left to others.
         """
         cdef double direction = 1.0 if end >= t0 else -1.0
         cdef double length, factor, shortest, t = t0, t_new, error
@@ -153,7 +152,7 @@ cdef class ExplicitSteps(Steps):
             rejected = False
             while True:
                 if length < shortest:
-                    return None, "Required step size is less than spacing between numbers."
+                    return None
                 t_new = t + direction * length
                 if direction * (t_new - end) > 0.0:
                     t_new = end
@@ -175,14 +174,14 @@ cdef class ExplicitSteps(Steps):
                 if calm == NOT_STIFF:
                     stiff = 0
                 if stiff == STIFF:
-                    return None, "the problem is stiff"
+                    return None
             self.t[self.count + 1] = t_new
             self.interpolate(rows)
             self.go_on()
             t = t_new
             if points is None:
                 found.append(np.array(self.y_new))
-        return (np.array(found) if points is None else np.asarray(rows)), None
+        return np.array(found) if points is None else np.asarray(rows)
 
     cdef int begin_at(self, double t0, y0, points) except -1:
         self.begin_times(t0, points)

@@ -12,7 +12,7 @@ import scipy.integrate
 
 from lindiff.programs.evaluating import evaluator
 from lindiff.scipy.integrate._field import Field
-from lindiff.scipy.integrate._jumps import FEW, may_jump
+from lindiff.scipy.integrate._jumps import are_few, may_jump
 from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
 from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
@@ -71,7 +71,7 @@ class Stepping:
         return bool(is_told) and (points is None or are_in_order(points, t0, end))
 
     def solved(self, field: Field, t0: float, end: float, points: Any, y0: Any, params: list[Any]) -> Any:
-        """The `Stepped` solution; None where the right-hand side has no program, or SciPy is to see to it."""
+        """The `Stepped` solution; None where SciPy is to see to it, and to say what is wrong."""
         if not self.fits(t0, end, points, y0):
             return None
         found = Stepped(field, params, t0, y0)
@@ -102,16 +102,14 @@ class Stepped:
     ----------
     states : ndarray
         One a row.
-    failure : str or None
     """
 
     def __init__(self, field: Field, params: list[Any], t0: float, y0: Any) -> None:
         self.field, self.params, self.t0, self.y0 = field, params, float(t0), y0
         self.states: Any = None
-        self.failure: str | None = None
 
     def solved(self, stepping: Stepping, end: float, points: Any) -> bool:
-        """Find it; False where the right-hand side has no program, or a stiff problem is left to others."""
+        """Find it; False where the right-hand side has no program, or the steps do not come to the end."""
         slopes = self._slopes(None, [], None)
         steps = None if slopes is None else self._steps(stepping.solver, slopes)
         if slopes is None or steps is None:
@@ -121,10 +119,10 @@ class Stepped:
         first = None if stepping.first_step is None else float(stepping.first_step)
         problem = self.t0, end, self.y0, points, stepping.rtol, atol, stepping.max_step, first
         if isinstance(steps, RadauSteps):
-            self.states, self.failure = steps.run(*problem)
+            self.states = steps.run(*problem)
         else:
-            self.states, self.failure = steps.run(*problem, stepping.leaves_stiff)
-        return self.failure is None or not stepping.leaves_stiff
+            self.states = steps.run(*problem, stepping.leaves_stiff)
+        return self.states is not None
 
     def _steps(self, solver: Any, slopes: Slopes) -> ExplicitSteps | RadauSteps | None:
         n = len(self.y0)
@@ -178,7 +176,7 @@ class Stepped:
     @property
     def may_have_jumped(self) -> bool:
         """Whether the right-hand side may jump, and steps may have met it: too long, or few in all."""
-        may_have_met = self.steps.rejected or len(self.ts) - 1 <= FEW
+        may_have_met = self.steps.rejected or are_few(self.ts)
         known = self.slopes.evaluator.known() if may_have_met else None
         return known is not None and (known.tree is None or may_jump(known.tree))
 

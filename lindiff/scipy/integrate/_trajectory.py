@@ -9,7 +9,6 @@ Chen et al. 2018, appendix B.)  Both are new initial value problems, solved by t
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +19,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import conj, depends_on_variables
-from lindiff.scipy.integrate._jumps import CANDIDATES, FEW, moved_jump
+from lindiff.scipy.integrate._jumps import brackets_of_steps, moved_jump
 from lindiff.scipy.integrate._stepping import Stepped
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -89,12 +88,8 @@ class Problem:
         return self.solve(field, float(t0), ts, y0)
 
     def warn_of_moved_jumps(self, solution: Any, params: list[Any]) -> None:
-        """Warn of a jump of the right-hand side, moved by parameters or the state.
-
-        Steps are short around it; few long ones may have passed over it, and each is looked at.
-        """
-        are_few = len(solution.ts) - 1 <= FEW
-        brackets = _of_few_steps(solution.ts) if are_few else _of_short_steps(solution.ts)
+        """Warn of a jump of the right-hand side that is moved by parameters or the state."""
+        brackets, candidates = brackets_of_steps(solution.ts)
         if not brackets:
             return
         size = max(float(np.max(np.abs(solution(low)))) for low, _ in brackets) or 1.0
@@ -103,7 +98,6 @@ class Problem:
             return value(self.field(t, solution(t) + size * of[0], [p[()] for p in of[1:]]))
 
         start = np.zeros_like(solution(solution.ts[0]))
-        candidates = len(brackets) if are_few else CANDIDATES
         place = moved_jump(field, brackets, [start, *map(value, params)], candidates)
         if place is not None:
             warnings.warn(
@@ -113,30 +107,6 @@ class Problem:
                 UserWarning,
                 stacklevel=2,
             )
-
-
-def _of_few_steps(ts: Any) -> list[tuple[float, float]]:
-    """The intervals of a solver's steps, of which there are at most ``FEW``, divided into about as many."""
-    steps = len(ts) - 1
-    parts = max(1, FEW // max(1, steps))
-    ends = np.interp(np.arange(steps * parts + 1) / parts, np.arange(steps + 1), ts)
-    return [(low, high) for low, high in itertools.pairwise(sorted(map(float, ends))) if low < high]
-
-
-def _of_short_steps(ts: Any) -> list[tuple[float, float]]:
-    """The intervals around the shortest steps of a solver, with neighbours of about the same length."""
-    steps = np.abs(np.diff(ts))
-    brackets = set()
-    for i in range(1, len(steps) - 1):
-        if steps[i] <= steps[i - 1] and steps[i] < steps[i + 1]:
-            first = last = i
-            while first > 0 and steps[first - 1] < 4 * steps[i]:
-                first -= 1
-            while last < len(steps) - 1 and steps[last + 1] < 4 * steps[i]:
-                last += 1
-            low, high = sorted([float(ts[first]), float(ts[last + 1])])
-            brackets.add((low, high))
-    return sorted(brackets)
 
 
 class _State:

@@ -154,9 +154,8 @@ def solve_ivp(
         if at_steps:
             return at_steps.pop()
         found: Stepped | None = stepping.solved(field, float(t0), float(value(t1)), ts, y0, params)
-        if found is None or found.failure:  # SciPy sees to it, and says why it fails, if it does
-            return None
-        runs.append(_result(found, ts))
+        if found is not None:
+            runs.append(_result(found, ts))
         return found
 
     def by_steps_beside(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
@@ -300,7 +299,7 @@ def _found_by_steps(stepping: Stepping, field: Field, t_span: Any, y0: Any, t_ev
         return None
     y0 = y0.astype(np.float64) if y0.dtype.kind in "iuf" and y0.dtype.itemsize <= 8 else y0
     found = stepping.solved(field, t0, end, points, y0, [])
-    return None if found is None or found.failure else _result(found, points)
+    return None if found is None else _result(found, points)
 
 
 def _result(found: Stepped, points: Any) -> Any:

@@ -18,7 +18,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.record import is_recording
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.programs.closures import Opened, as_it_is, closed_over
+from lindiff.programs.closures import Opened, closed_over
 from lindiff.programs.evaluating import Evaluator
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import may_jump, moved_jump
@@ -250,7 +250,11 @@ def quad(
     leaves, restore = pytree.flatten(args if isinstance(args, tuple) else (args,))
     restore = pytree.flatten(restore([0.0] * len(leaves)))[1]  # it holds the tree
     count, leaves = len(contents), [*contents, *leaves]
-    called = partial(closed_over, opened.closing_over) if opened is not None and contents else _called(func)
+    called: Callable[[list[Any], tuple[Any, ...]], Any]
+    if opened is not None and contents:
+        called = partial(closed_over, opened.closing_over)
+    else:
+        called = _called(func if opened is None else opened.as_it_is())  # derivatives may ask it later
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
     params = [leaves[i] for i in places]
     leaves = [None if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
@@ -277,8 +281,7 @@ def quad(
 
 
 def _called(func: Callable[..., Any]) -> Callable[[list[Any], tuple[Any, ...]], Any]:
-    """A function that closes over no Variables, as one that does; derivatives may ask it later."""
-    func = as_it_is(func) if is_recording() else func
+    """A function that closes over nothing of interest, as one that does."""
     return lambda _, given: func(*given)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.record import is_recording
 from lindiff.core.variable import value
-from lindiff.programs.closures import as_it_is
+from lindiff.programs.closures import Opened
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.optimize._flat import Flat, linear_operator, matrix_of, vector_of
 from lindiff.transforms.implicit import implicit
@@ -47,7 +47,7 @@ def solved(
     """
     reports = []
     if is_recording():
-        equations = as_it_is(equations)  # the way back asks them again, when loops have gone on
+        equations = Opened(equations).as_it_is()  # the way back asks them again, when loops have gone on
 
     def found(*args: Any) -> Any:
         x, report = search(args)
@@ -172,7 +172,7 @@ class Stationary:
     """
 
     def __init__(self, objective: Callable[..., Any], form: Flat, limits: tuple[Any, Any] | None) -> None:
-        self._objective = as_it_is(objective) if is_recording() else objective
+        self._objective = Opened(objective).as_it_is() if is_recording() else objective
         self._form, self._limits = form, limits
         self._outward: Any = None  # the sign of the slope with which a bound holds a number, 0 for others
         self._at: Any = None
