@@ -344,7 +344,7 @@ def test_what_is_least_moves_where_the_minimum_does_not():
 def test_a_search_that_ends_early_is_near_enough():
     smooth = lambda x, c: np.sum(np.cosh(x - c)) + 0.5 * x[0] * x[1]
     c = np.array([0.3, 0.8])
-    found = lambda c: optimize.minimize(smooth, np.zeros(2), (c,), method="Nelder-Mead", tol=1e-2).x
+    found = lambda c: optimize.minimize(smooth, np.ones(2), (c,), method="Nelder-Mead", tol=1e-2).x
     x = found(c)
     H = np.diag(np.cosh(x - c)) + 0.5 * np.eye(2)[::-1]
     assert_allclose(ld.jacobian(found)(c), np.linalg.solve(H, np.diag(np.cosh(x - c))), rtol=1e-9)
@@ -397,3 +397,52 @@ def test_variables_in_bounds_are_refused():
             x0 = [0.5] if isinstance(bounds, list) else {"a": 0.5}
             with pytest.raises(TypeError, match="bounds have no derivatives"):
                 search(lambda x: 0.0, x0, bounds=bounds)
+
+
+def test_a_search_that_its_units_end_has_no_derivative():
+    """Its gradient is below 1e-5 where it begins."""
+    least = lambda p: optimize.minimize(lambda x: np.sum((x - p) ** 4 + (x - p) ** 2), np.zeros(1)).x[0]
+    assert ld.grad(least)(1.0).round(3) == 1.0
+    with pytest.raises(RuntimeError, match="smaller tol"):
+        ld.grad(least)(1e-6)
+    with pytest.raises(RuntimeError, match="smaller tol"):  # its first simplex is that small
+        ld.grad(
+            lambda p: optimize.minimize(lambda x: (x[0] - p) ** 2, [0.0], method="Nelder-Mead", tol=1e-2).x[0]
+        )(1.0)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "TNC", "SLSQP", "Powell", "trust-constr"])
+def test_what_two_equal_bounds_hold_does_not_move(method):
+    def found(p):
+        bounds = [(1.0, 1.0), (0.0, 3.0)]
+        return optimize.minimize(lambda x: np.sum((x - p) ** 2), [1.0, 0.5], method=method, bounds=bounds).x
+
+    assert_allclose(ld.jacobian(found)(np.array([1.0, 2.0])), np.diag([0.0, 1.0]), atol=1e-12)
+
+
+NO_ROOTS = {
+    "a jump": lambda p: optimize.brentq(lambda x: x + np.sign(x - p), -3.0, 4.0),
+    "few iterations": lambda p: optimize.brentq(lambda x: x**3 - p, -3.0, 4.0, maxiter=3, disp=False),
+    "few steps": lambda p: optimize.root_scalar(lambda x: x**3 - p, x0=5.0, x1=4.0, maxiter=2).root,
+    "none": lambda p: optimize.newton(lambda x: x**2 + p, 1.0, maxiter=20, disp=False),
+    "a system's jump": lambda p: optimize.root(lambda x: x + np.sign(x - p), 1.0).x[0],
+}
+
+
+@pytest.mark.parametrize("search", NO_ROOTS.values(), ids=NO_ROOTS.keys())
+def test_what_is_no_root_has_no_derivative(search):
+    for derivative in (ld.grad(search), lambda p: ld.jvp(search, (p,), (1.0,))):
+        with pytest.raises(RuntimeError, match="no root|has not found"):
+            derivative(0.5)
+
+
+@pytest.mark.filterwarnings("ignore:some failed to converge")
+def test_roots_of_which_one_is_none_have_no_derivative():
+    found = lambda p: optimize.newton(lambda x: x**2 - p * np.array([1.0, -1.0]), np.ones(2), maxiter=20)
+    with pytest.raises(RuntimeError, match="no root"):
+        ld.jacobian(found)(0.5)
+
+
+def test_roots_in_small_units_and_to_loose_tolerances():
+    assert_allclose(ld.grad(lambda p: optimize.brentq(lambda x: 1e-9 * (x - p), -3e-9, 4e-9))(1e-9), 1.0)
+    assert_allclose(ld.grad(lambda p: optimize.bisect(lambda x: x - p, -3.0, 4.0, xtol=0.1))(0.5), 1.0)

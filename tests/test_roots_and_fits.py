@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.optimize
+from numpy.testing import assert_allclose
 
 import lindiff as ld
 from lindiff.scipy import optimize
@@ -262,3 +263,35 @@ def test_a_list_of_arguments_is_unpacked_where_scipy_does():
     np.testing.assert_allclose(found.x, [2.0])
     fixed = optimize.fixed_point(lambda x, a, b: np.cos(x * a) / b, 0.5, args=[1.0, 2.0])
     np.testing.assert_allclose(fixed, np.cos(fixed) / 2)
+
+
+def rational(z):
+    """Geman and McClure's loss, as SciPy takes it."""
+    return np.stack([z / (1 + z), 1 / (1 + z) ** 2, -2 / (1 + z) ** 3])
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan", rational])
+def test_fits_by_other_losses(loss):
+    x = np.linspace(0.0, 3.0, 12)
+    y = 2 * np.exp(-0.8 * x) + 0.05 * np.cos(9 * x)
+    y[4] += 0.5
+
+    def fit(y, curve_fit=optimize.curve_fit):
+        tolerances = dict.fromkeys(["xtol", "ftol", "gtol"], 1e-15)
+        return curve_fit(
+            lambda x, a, b: a * np.exp(-b * x),
+            x,
+            y,
+            [1.0, 1.0],
+            loss=loss,
+            f_scale=0.2,
+            method="trf",
+            **tolerances,
+        )
+
+    for found, plain in zip(ld.vjp(fit, y)[0], fit(y, scipy.optimize.curve_fit), strict=True):
+        assert_allclose(found, plain, rtol=1e-5)
+    for k in range(2):
+        J = ld.jacobian(lambda y: fit(y)[k])(y)
+        differences = [(fit(y + d)[k] - fit(y - d)[k]) / 2e-4 for d in 1e-4 * np.eye(12)]
+        assert_allclose(J, np.stack(differences, axis=-1), atol=2e-3 * np.max(np.abs(J)))

@@ -18,13 +18,22 @@ from lindiff.core.variable import value
 from lindiff.programs.closures import Opened
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.optimize._flat import Flat, linear_operator, matrix_of, vector_of
+from lindiff.transforms.forward import jvp
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.reverse import grad
 
-__all__ = ["Stationary", "by_diagonal", "end_of_search", "solved"]
+__all__ = ["Stationary", "by_diagonal", "end_of_search", "root_of", "solved"]
+
+AS_AT_A_KINK = (
+    "its equations do not hold there, as at a kink, or where the tolerances are loose for these units: give a "
+    "smaller tol"
+)
 
 # Of a solution, and of the way to it: what is further from it has not been found.
 NEAR = 1e-4
+
+# Of the way: a search that reports success, and is further from a solution, has been ended by its units.
+FAR = 0.1
 
 # Equations that are no larger than this of their derivative, times the same way, are rounding.
 ROUNDING = 1e-12
@@ -55,6 +64,58 @@ def solved(
         return x
 
     return implicit(found, equations, linear_solve=linear_solve)(*args), reports[0]
+
+
+def root_of(
+    name: str,
+    search: Callable[[tuple[Any, ...]], tuple[Any, Any]],
+    equation: Callable[..., Any],
+    args: tuple[Any, ...],
+    starts: tuple[Any, ...],
+    tolerance: Any,
+    linear_solve: Any = None,
+) -> tuple[Any, Any]:
+    """What a search finds where each equation is of its own unknown, as :func:`solved` does.
+
+    Parameters
+    ----------
+    name : str
+        Of the search, for its error.
+    starts : tuple
+        Where it began, plain; None is none of them.
+    tolerance : float or None
+        Of what it finds.
+
+    Raises
+    ------
+    RuntimeError
+        If it may depend on Variables, and is no root: a step of Newton's would go on.
+    """
+    x, report = solved(search, equation, args, linear_solve)
+    if is_recording() and (depends_on_variables(x) or _may_move(equation, args)):
+        _refuse_what_is_no_root(name, lambda x: equation(x, *args), value(x), starts, tolerance or 0.0)
+    return x, report
+
+
+def _may_move(equations: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether equations have Variables to depend on: at a jump they do not show it."""
+    return depends_on_variables((args, Opened(equations).contents))
+
+
+def _refuse_what_is_no_root(
+    name: str, equation: Callable[[Any], Any], x: Any, starts: tuple[Any, ...], tolerance: float
+) -> None:
+    r, slope = (on_host(value(y)) for y in jvp(equation, (x,), (np.ones_like(x),)))
+    way = np.max([np.abs(x), *(np.abs(x - on_host(start)) for start in starts if start is not None)], axis=0)
+    with np.errstate(all="ignore"):
+        step = np.abs(r / slope)
+    is_root = (r == 0) | (step <= NEAR * way + 2 * tolerance)
+    if not np.all(is_root):
+        raise RuntimeError(
+            f"lindiff.scipy.optimize.{name}: what it has found is no root and has no derivative: the function "
+            f"is {np.ravel(r)[np.argmin(is_root)]:.3g} there, a step of Newton's would go on by "
+            f"{np.ravel(step)[np.argmin(is_root)]:.3g} (a jump, or a search that was ended before)"
+        )
 
 
 def by_diagonal(singular: str) -> Callable[[Any, Any], Any]:
@@ -116,11 +177,11 @@ def end_of_search(
     if is_near is None:
         return found, None
     least = None if function is None else function(found.x, *args)
-    moves = depends_on_variables([*parts, least])
+    moves = depends_on_variables([*parts, least]) or (function is None and _may_move(equations, args))
     if refuse is not None:
         refuse(found.x)
     elif moves and not is_near():
-        reason = "its equations do not hold there, as at a kink" if found.success else found.message
+        reason = AS_AT_A_KINK if found.success else found.message
         raise RuntimeError(
             f"lindiff.scipy.optimize.{name}: what a search has not found has no derivative: {reason}"
         )
@@ -142,10 +203,13 @@ def _is_near(equations: Callable[[Any], Any], x: Any, form: Flat, success: bool)
     way = max(float(np.linalg.norm(x)), float(np.linalg.norm(x - form.flat(form.tree))))
     reach = float(np.linalg.norm(matrix)) * way
     is_solved = bool(np.linalg.norm(r - matrix @ step) <= NEAR * reach)
-    if is_solved and np.linalg.norm(step) <= NEAR * way:
+    length = float(np.linalg.norm(step))
+    if is_solved and length <= (NEAR * way or ROUNDING):
         return True
     if not success or np.linalg.norm(r) <= ROUNDING * reach:
         return success
+    if length > FAR * way:
+        return False
     with np.errstate(all="ignore"):
         left = on_host(value(equations(form.tree_of(x - step))))
     return bool(np.linalg.norm(left) <= 0.5 * np.linalg.norm(r))
@@ -175,6 +239,7 @@ class Stationary:
         self._objective = Opened(objective).as_it_is() if is_recording() else objective
         self._form, self._limits = form, limits
         self._outward: Any = None  # the sign of the slope with which a bound holds a number, 0 for others
+        self._is_fixed: Any = None  # its two bounds are the same
         self._at: Any = None
 
     def equations(self, x: Any, *args: Any) -> Any:
@@ -183,7 +248,8 @@ class Stationary:
         if self._outward is None:
             return slope
         outward, at = placed(self._outward, slope), placed(self._at, slope)
-        return np.where(outward * slope > 0, vector_of(self._form.parted(x)) - at, slope)
+        held = placed(self._is_fixed, slope) | (outward * slope > 0)
+        return np.where(held, vector_of(self._form.parted(x)) - at, slope)
 
     def look_for_bounds(self, x: Any, args: tuple[Any, ...]) -> None:
         """Find which numbers of a flat solution a bound holds: a step of their own would take them beyond."""
@@ -196,8 +262,9 @@ class Stationary:
         gradient = linear_operator(lambda x: self._slope(x, *args), self._form.tree_of(x), self._form)[1]
         curvature = np.diag(matrix_of(gradient))
         at_lower, at_upper = (x - lower) * curvature < slope, (upper - x) * curvature < -slope
+        self._is_fixed = lower == upper
         self._outward = np.where(at_lower, 1.0, np.where(at_upper, -1.0, 0.0))
-        self._at = np.where(at_lower, lower, np.where(at_upper, upper, 0.0))
+        self._at = np.where(at_lower | self._is_fixed, lower, np.where(at_upper, upper, 0.0))
 
     def _slope(self, x: Any, *args: Any) -> Any:
         return vector_of(self._form.parted(grad(self._objective)(x, *args)))

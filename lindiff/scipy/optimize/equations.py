@@ -31,6 +31,7 @@ from lindiff.scipy.optimize._flat import (
     unpacked_arguments,
     vector_of,
 )
+from lindiff.scipy.optimize._losses import cost_of
 from lindiff.scipy.optimize._running import Running, explained, running
 from lindiff.scipy.optimize._solved import Stationary, end_of_search, solved
 
@@ -121,7 +122,7 @@ def least_squares(
         return vector_of(fun(x, *args, **kwargs))
 
     def objective(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return _cost(residuals(x, args, kwargs), options.get("loss", "linear"), options.get("f_scale", 1.0))
+        return cost_of(residuals(x, args, kwargs), options.get("loss", "linear"), options.get("f_scale", 1.0))
 
     limits = _lower_and_upper(bounds, x0, form)
     stationary = Stationary(objective, form, limits)
@@ -184,22 +185,6 @@ def _jacobian_for(
         structure = _Structure(options["jac_sparsity"])
         return lambda x: structure.matrix_of(derivative(x))
     return flat_jacobian(of_tree, form, args, kwargs)
-
-
-# ρ(z) of the squares of residuals: SciPy's.
-LOSSES: dict[str, Callable[[Any], Any]] = {
-    "linear": lambda z: z,
-    "soft_l1": lambda z: 2 * (np.sqrt(1 + z) - 1),
-    "huber": lambda z: np.where(z <= 1, z, 2 * np.sqrt(np.where(z <= 1, 1.0, z)) - 1),
-    "cauchy": np.log1p,
-    "arctan": np.arctan,
-}
-
-
-def _cost(r: Any, loss: Any, scale: float) -> Any:
-    """``½ C² Σ ρ(r² / C²)``, which least_squares minimizes."""
-    z = (r / scale) ** 2
-    return 0.5 * scale**2 * np.sum(loss(z)[0] if callable(loss) else LOSSES[loss](z))
 
 
 def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:

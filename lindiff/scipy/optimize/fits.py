@@ -14,6 +14,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.scipy._drop_in import drop_in
+from lindiff.scipy.optimize._losses import cost_of, scaled_for_loss
 from lindiff.scipy.optimize._running import Running, running
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.jacobian import jacobian
@@ -61,9 +62,10 @@ def curve_fit(
 
     Notes
     -----
-    At the fit the gradient of the sum of squares S is zero: dp = -S_pp⁻¹ S_pθ dθ, with the whole second
-    derivative, curvature of `f` included, of any order; as exact as the fit is, so where it matters give a
-    small ``xtol`` and ``ftol``.  `pcov` has the derivatives of the formula ``s² (JᵀJ)⁻¹``.
+    At the fit the gradient of the sum of squares S, or of the cost that `loss` makes of it, is zero:
+    dp = -S_pp⁻¹ S_pθ dθ, with the whole second derivative, curvature of `f` included, of any order; as exact
+    as the fit is, so where it matters give a small ``xtol`` and ``ftol``.  `pcov` has the derivatives of the
+    formula ``s² (JᵀJ)⁻¹``.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class _Fit:
         self.jac = jac
         self.options = options
         self.run = run
+        self.loss = options.get("loss", "linear"), options.get("f_scale", 1.0)
 
     def search(self, x: Any, y: Any, sigma: Any, lower: Any, upper: Any) -> Any:
         """The parameters that SciPy's search finds for plain arrays; keeps what else it has found."""
@@ -137,8 +140,8 @@ class _Fit:
         """Which parameters are held by a bound: those that a step of their own would take beyond it."""
         if not np.any(np.isfinite(lower) | np.isfinite(upper)):
             return np.zeros(len(p), bool), np.zeros(len(p), bool)
-        J = value(jacobian(lambda p: self.residuals(p, x, y, sigma))(p))
-        slope, curvature = J.T @ value(self.residuals(p, x, y, sigma)), np.sum(J**2, axis=0)
+        slope = value(self.slope(p, x, y, sigma))
+        curvature = np.sum(value(self.jacobian(p, x, y, sigma)) ** 2, axis=0)
         return (p - lower) * curvature < slope, (upper - p) * curvature < -slope
 
     def residuals(self, p: Any, x: Any, y: Any, sigma: Any) -> Any:
@@ -151,22 +154,32 @@ class _Fit:
         return np.linalg.solve(np.linalg.cholesky(sigma), r)
 
     def equations(self, p: Any, x: Any, y: Any, sigma: Any, lower: Any, upper: Any) -> Any:
-        """The gradient of half the sum of squares; for parameters that are held, the bound."""
-        slope = grad(lambda p: np.sum(self.residuals(p, x, y, sigma) ** 2) / 2)(p)
+        """The gradient of the cost; for parameters that are held, the bound."""
+        slope = self.slope(p, x, y, sigma)
         for held, limit in ((self.at_lower, lower), (self.at_upper, upper)):
             if np.any(held):
                 slope = np.where(held, p - np.where(held, limit, 0.0), slope)
         return slope
 
+    def cost(self, p: Any, x: Any, y: Any, sigma: Any) -> Any:
+        return cost_of(self.residuals(p, x, y, sigma), *self.loss)
+
+    def slope(self, p: Any, x: Any, y: Any, sigma: Any) -> Any:
+        return grad(self.cost)(p, x, y, sigma)
+
+    def jacobian(self, p: Any, x: Any, y: Any, sigma: Any) -> Any:
+        """Of the residuals, as the loss weighs them."""
+        J = jacobian(self.residuals)(p, x, y, sigma)
+        return scaled_for_loss(J, self.residuals(p, x, y, sigma), *self.loss)
+
     def covariance(self, p: Any, x: Any, y: Any, sigma: Any, absolute: bool) -> Any:
-        """``s² (JᵀJ)⁻¹``, s² = Σ r² / (M - N) or 1."""
-        J = jacobian(lambda p: self.residuals(p, x, y, sigma))(p)
+        """``s² (JᵀJ)⁻¹``, s² = 2 cost / (M - N) or 1."""
+        J = self.jacobian(p, x, y, sigma)
         root = np.linalg.inv(np.linalg.qr(J)[1])
         covariance = root @ root.T
         if absolute:
             return covariance
-        r = self.residuals(p, x, y, sigma)
-        return covariance * (np.sum(r**2) / (np.size(r) - len(p)))
+        return covariance * (2 * self.cost(p, x, y, sigma) / (len(J) - len(p)))
 
 
 def _limits(bounds: Any) -> tuple[Any, Any]:

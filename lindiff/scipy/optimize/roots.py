@@ -13,7 +13,7 @@ from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.programs import Program
 from lindiff.scipy.optimize._flat import as_arguments, unpacked_arguments
-from lindiff.scipy.optimize._solved import by_diagonal, solved
+from lindiff.scipy.optimize._solved import by_diagonal, root_of
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
 
@@ -31,6 +31,8 @@ Raises
 ------
 numpy.linalg.LinAlgError
     From the derivative at a multiple root, which is no smooth function of the parameters.
+RuntimeError
+    If what is found depends on Variables, and is no root: a sign that changes in a jump.
 
 Notes
 -----
@@ -72,12 +74,12 @@ def _search_of(method: Callable[..., Any]) -> Callable[..., Any]:
         given = signature.bind(*args, **options).arguments
         f, a, b = (given.pop(name) for name in ("f", "a", "b"))
         parameters, is_full = as_arguments(given.pop("args", ())), given.pop("full_output", False)
-        plain = _plainly(f, given.pop("program", False))
+        plain, starts = _plainly(f, given.pop("program", False)), value((a, b))
 
         def find(parameters: tuple[Any, ...]) -> Any:
-            return method(plain, value(a), value(b), parameters, full_output=True, **given)
+            return method(plain, *starts, parameters, full_output=True, **given)
 
-        x, report = solved(find, f, parameters)
+        x, report = root_of(method.__name__, find, f, parameters, starts, given.get("xtol"))
         report.root = x
         return (x, report) if is_full else x
 
@@ -124,6 +126,8 @@ def newton(
     ------
     numpy.linalg.LinAlgError
         From the derivative at a multiple root, which is no smooth function of the parameters.
+    RuntimeError
+        If what is found depends on Variables, and is no root: an end of the search, or a jump.
 
     Notes
     -----
@@ -146,7 +150,8 @@ def newton(
 
     one_by_one = np.size(x0) > 1
     solve = by_diagonal(DOUBLE_ROOT) if one_by_one else None
-    x, found = solved(search, func, unpacked_arguments(args), solve)
+    starts = value((x0, x1))
+    x, found = root_of("newton", search, func, unpacked_arguments(args), starts, tol, solve)
     if not full_output:
         return x
     if one_by_one:
@@ -187,6 +192,8 @@ def root_scalar(
     ------
     numpy.linalg.LinAlgError
         From the derivative at a multiple root, which is no smooth function of the parameters.
+    RuntimeError
+        If what is found depends on Variables, and is no root: an end of the search, or a jump.
 
     Notes
     -----
@@ -211,6 +218,7 @@ def root_scalar(
     def equation(x: Any, *args: Any) -> Any:
         return f(x, *args)[0] if with_derivatives else f(x, *args)
 
-    x, report = solved(search, equation, as_arguments(args))
+    starts = (x0, x1) if bracket is None else bracket
+    x, report = root_of("root_scalar", search, equation, as_arguments(args), value(tuple(starts)), xtol)
     report.root = x
     return report
