@@ -292,6 +292,6 @@ def test_fits_by_other_losses(loss):
     for found, plain in zip(ld.vjp(fit, y)[0], fit(y, scipy.optimize.curve_fit), strict=True):
         assert_allclose(found, plain, rtol=1e-5)
     for k in range(2):
-        J = ld.jacobian(lambda y: fit(y)[k])(y)
+        J = ld.jacobian(lambda y, k=k: fit(y)[k])(y)
         differences = [(fit(y + d)[k] - fit(y - d)[k]) / 2e-4 for d in 1e-4 * np.eye(12)]
         assert_allclose(J, np.stack(differences, axis=-1), atol=2e-3 * np.max(np.abs(J)))

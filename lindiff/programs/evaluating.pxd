@@ -11,6 +11,7 @@ cdef class Evaluator:
     cdef list arrays          # those of the leaves that the machine is given
     cdef readonly list results
     cdef Machine machine
+    cdef object surroundings  # of the machine
     cdef Memory memory
     cdef int told             # of what the processor notes, what NumPy says something about
     cdef int run(self) except -1

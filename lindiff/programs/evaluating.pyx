@@ -132,10 +132,14 @@ cdef class Evaluator:
         machine, known = None, self.known_for(self.arguments() if args is None else args)
         if known is not None and known.tree is not None and known.tree.confirmed:
             known.machine_of(known.tree, len(self.arrays))
-            machine = known.ready()
+            machine, self.surroundings = known.ready(), known.surroundings
         if machine is not self.machine:
             self.machine = machine
             self.memory = None if machine is None else self.machine.layout.memory()
+
+    def unchanged(self):
+        """Whether what the function reads besides its arguments is as it was in the last run."""
+        return self.surroundings is None or self.surroundings.unchanged()
 
     def known(self):
         """What is known of the runs for these arguments, or None."""

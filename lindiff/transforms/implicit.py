@@ -34,6 +34,9 @@ from lindiff.transforms.reverse import grad, vjp
 __all__ = ["implicit"]
 
 LinearSolve = Callable[[Any, Any], Any]
+
+DIAGONAL = "diagonal"
+KRYLOV = ("cg", "gmres")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -87,10 +90,11 @@ def implicit(
     minimizer : bool
         ``residual`` is an objective that the solver minimizes (or makes stationary); its gradient with
         respect to ``x`` is the residual.
-    linear_solve : callable, {"cg", "gmres"} or None
-        How to solve with ∂r/∂x.  None forms the matrix.  A callable ``linear_solve(A, b)`` gets a
-        ``scipy.sparse.linalg.LinearOperator`` and a vector, and returns the solution of ``A x = b``; a name
-        stands for SciPy's function, to a relative residual of 1e-10.
+    linear_solve : callable, {"cg", "gmres", "diagonal"} or None
+        How to solve with ∂r/∂x.  None forms the matrix.  "diagonal" divides: each equation is of its own
+        unknown, in the same order.  A callable ``linear_solve(A, b)`` gets a
+        ``scipy.sparse.linalg.LinearOperator`` and a vector, and returns the solution of ``A x = b``; other
+        names stand for SciPy's functions, to a relative residual of 1e-10.
     has_aux : bool
         The solver returns ``(x, aux)``; so does the result.
 
@@ -160,7 +164,11 @@ def implicit(
             given, residual, minimizer=minimizer, linear_solve=linear_solve, has_aux=has_aux
         )
     equation = grad(residual) if minimizer else residual
-    solve = _krylov(linear_solve) if isinstance(linear_solve, str) else linear_solve
+    solve = _krylov(linear_solve) if linear_solve in KRYLOV else linear_solve
+    if not (solve is None or solve == DIAGONAL or callable(solve)):
+        raise ValueError(
+            f'linear_solve is None, "cg", "gmres", "diagonal" or a function of (A, b), got {linear_solve!r}'
+        )
     find = solver
 
     @transformed(
@@ -197,7 +205,7 @@ def implicit(
 
 
 def _differentiated(
-    residual: _Residual, leaves: list[Any], linear_solve: LinearSolve | None, within: Trace | None
+    residual: _Residual, leaves: list[Any], linear_solve: LinearSolve | str | None, within: Trace | None
 ) -> list[Any]:
     """The leaves of a solution as Variables of the traces that its equation depends on.
 
@@ -297,7 +305,7 @@ class _Solution:
     """
 
     residual: _Residual
-    linear_solve: LinearSolve | None
+    linear_solve: LinearSolve | str | None
     trace: Trace
     leaves_of_x: list[Any]
     theta: list[Any]
@@ -306,13 +314,25 @@ class _Solution:
         self.x = _vector(self.leaves_of_x)
 
     def of(self, r: Any) -> list[Any]:
-        """The leaves of x, which depend on r at constant x."""
+        """The leaves of x, which depend on r at constant x.
+
+        The derivative is taken at once, where it is a matrix or a diagonal: what the equation reads may be
+        another when derivatives are asked for.
+        """
+        if self.linear_solve is None:
+            self.matrix = self.outside(self.matrix)
+        elif self.linear_solve == DIAGONAL:
+            self.diagonal = self.outside(self.diagonal)
 
         @rule
         def root(_: Any) -> Any:
             return tuple(self.leaves_of_x), Differential(self.push, self.pull)
 
         return list(root(r))
+
+    def outside(self, x: Any) -> Any:
+        """``x`` as it is outside the trace, of which the residual may close over Variables."""
+        return outside(_up_to(x, self.trace), self.trace)
 
     def of_vector(self, x: Any, *theta: Any) -> Any:
         return self.residual(_parts(x, self.residual.likes), list(theta))
@@ -321,6 +341,12 @@ class _Solution:
     def matrix(self) -> Any:
         """∂r/∂x."""
         return jacobian(self.of_vector, holomorphic=is_complex(self.x))(self.x, *self.theta)
+
+    @functools.cached_property
+    def diagonal(self) -> Any:
+        """The diagonal of ∂r/∂x, where it has no more."""
+        _, slopes = linearize(lambda x: self.of_vector(x, *self.theta), self.x)
+        return slopes(np.ones_like(value(self.x)))
 
     @functools.cached_property
     def condition(self) -> Any:
@@ -348,6 +374,14 @@ class _Solution:
 
     def solve(self, b: Any, adjoint: bool) -> Any:
         """A⁻¹ b or A⁻ᴴ b, A = ∂r/∂x."""
+        if self.linear_solve == DIAGONAL:
+            if np.any(value(self.diagonal) == 0):
+                raise np.linalg.LinAlgError(
+                    "implicit: the derivative of an equation with respect to its unknown is zero: the "
+                    "solution is no smooth function of the arguments there (a double root, an event that "
+                    "grazes the solution)"
+                )
+            return b / (np.conjugate(self.diagonal) if adjoint else self.diagonal)
         if self.linear_solve is not None:
             return self.solve_without_matrix(b, adjoint)
         A = np.conjugate(np.transpose(self.matrix)) if adjoint else self.matrix
@@ -364,7 +398,7 @@ class _Solution:
         if isinstance(b, Directions):
             return one_by_one(lambda part: self.solve_without_matrix(part, adjoint), (b,))
         residual, linear_solve = self.of_vector, self.linear_solve
-        assert linear_solve is not None
+        assert callable(linear_solve)
 
         def equation(u: Any, x: Any, theta: Any, b: Any) -> Any:
             _, pullback = vjp(lambda x: residual(x, *theta), x)
@@ -398,8 +432,6 @@ def _krylov(name: str) -> LinearSolve:
     """A method of ``scipy.sparse.linalg`` that raises where it does not converge."""
     import scipy.sparse.linalg
 
-    if name not in ("cg", "gmres"):
-        raise ValueError(f'linear_solve is None, "cg", "gmres" or a function of (A, b), got {name!r}')
     method = getattr(scipy.sparse.linalg, name)
 
     def solve(A: Any, b: Any) -> Any:

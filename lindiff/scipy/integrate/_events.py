@@ -19,19 +19,12 @@ from lindiff.core.record import is_recording
 from lindiff.core.variable import value
 from lindiff.programs.closures import Opened, closed_over
 from lindiff.rules._common import depends_on_variables
-from lindiff.scipy.optimize._solved import by_diagonal
 from lindiff.transforms.implicit import implicit
 
 __all__ = ["DenseSolution", "end_of", "move", "plainly", "times_of"]
 
 # Of times, the states: (n, times), from the begin of the problem to an end.
 States = Callable[[Any, Any], Any]
-
-GRAZES = (
-    "solve_ivp: an event grazes the solution: it does not change there with time, and its time is no smooth "
-    "function of the parameters"
-)
-
 
 def move(events: list[Callable[..., Any]], t: Any, y: Any, args: tuple[Any, ...]) -> bool:
     """Whether events depend on Variables that they find by themselves, where a problem begins."""
@@ -67,7 +60,7 @@ def times_of(event: Callable[..., Any], args: tuple[Any, ...], found: Any, state
         Y = states(ts, end)
         return np.stack([np.reshape(event(t, y, *args), ()) for t, y in zip(ts, Y.T, strict=True)])
 
-    return implicit(lambda: found, equations, linear_solve=by_diagonal(GRAZES))()
+    return implicit(lambda: found, equations, linear_solve="diagonal")()
 
 
 def end_of(events: list[Callable[..., Any]], times: list[Any], forward: bool) -> Any:

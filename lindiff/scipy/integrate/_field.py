@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.record import is_recording
 from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant
 from lindiff.programs.closures import Opened, closed_over, program_of
@@ -33,6 +34,7 @@ class Field:
 
     def __init__(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self._fun, self._opened = fun, Opened(fun)
+        self._as_it_was = self._opened.as_it_is() if is_recording() else fun
         self._count = len(self._opened.contents)
         leaves, self._restore = pytree.flatten(args)
         leaves = [*self._opened.contents, *leaves]
@@ -42,12 +44,19 @@ class Field:
         self.params = [self._leaves[i] for i in self._places]
 
     def __call__(self, t: Any, y: Any, params: list[Any]) -> Any:
+        return self._slopes(self._as_it_was, t, y, params)
+
+    def asked(self, t: Any, y: Any, params: list[Any]) -> Any:
+        """The same of the user's own function: what it notes down outside, it notes there."""
+        return self._slopes(self._fun, t, y, params)
+
+    def _slopes(self, fun: Callable[..., Any], t: Any, y: Any, params: list[Any]) -> Any:
         contents, args = self._filled(params)
         given = t, y, *args
         if self._closes_over_variables:
             y_dot = called(partial(closed_over, self._opened.closing_over, contents), (given,))
         else:
-            y_dot = called(self._fun, given)
+            y_dot = called(fun, given)
         return y_dot if y.ndim == 2 else as_vector(y_dot)
 
     def _filled(self, params: list[Any]) -> tuple[list[Any], Any]:

@@ -17,6 +17,7 @@ from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
 from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
 from lindiff.scipy.integrate._slopes import Slopes, are_in_order
+from lindiff.scipy.integrate._witnesses import ROUNDING, has_changed
 
 __all__ = ["METHODS", "Stepped", "Stepping", "solved_like_lsoda"]
 
@@ -32,6 +33,9 @@ IMPLICIT = 100
 
 # Bytes of stages that are kept, however many steps there are.
 KEPT = 1 << 25
+
+# Two methods differ by no more than so many times their tolerances.
+NEAR = 100.0
 
 # The least relative tolerance, as SciPy has it.
 _LEAST = 100 * np.finfo(np.float64).eps
@@ -79,10 +83,13 @@ class Stepping:
 
 
 def solved_like_lsoda(
-    field: Field, span: tuple[float, float], points: Any, y0: Any, params: list[Any], rtol: Any, atol: Any
+    field: Field, span: tuple[float, float], points: Any, y0: Any, params: list[Any], **told: Any
 ) -> Any:
-    """The `Stepped` solution by steps of high order, by implicit ones where the problem is stiff, or None."""
-    explicit = Stepping(scipy.integrate.DOP853, rtol, atol, leaves_stiff=True)
+    """The `Stepped` solution by steps of high order, by implicit ones where the problem is stiff, or None.
+
+    ``told`` are the attributes of its :class:`Stepping`.
+    """
+    explicit = Stepping(scipy.integrate.DOP853, leaves_stiff=True, **told)
     for stepping in (explicit, replace(explicit, solver=scipy.integrate.Radau)):
         found = stepping.solved(field, *span, points, y0, params)
         if found is not None:
@@ -115,6 +122,7 @@ class Stepped:
         if slopes is None or steps is None:
             return False
         self.slopes, self.steps = slopes, steps
+        self._problem = stepping, end, points
         atol = np.full_like(self.y0, stepping.atol)
         first = None if stepping.first_step is None else float(stepping.first_step)
         problem = self.t0, end, self.y0, points, stepping.rtol, atol, stepping.max_step, first
@@ -133,6 +141,24 @@ class Stepped:
         direction = np.zeros_like(self.y0)
         columns = self._slopes("pushforward", [direction], direction, by_params=False)
         return None if columns is None else RadauSteps(slopes, columns, n)
+
+    def refuse_changes(self) -> None:
+        """Raise where the right-hand side is another function now."""
+        if self.slopes.evaluator.unchanged():
+            return
+        again = Stepped(self.field, self.params, self.t0, self.y0)
+        if not again.solved(*self._problem) or again.states.shape != self.states.shape:
+            raise has_changed("the right-hand side")
+        size = float(np.max(np.abs(self.states)))
+        if not np.allclose(again.states, self.states, ROUNDING, ROUNDING * size, equal_nan=True):
+            raise has_changed("the right-hand side")
+        self.slopes = again.slopes
+
+    def are_near(self, states: Any) -> bool:
+        """Whether another method has found the same, to the tolerances: neither has passed over anything."""
+        stepping = self._problem[0]
+        allowed = stepping.atol + stepping.rtol * np.max(np.abs(states), axis=0)
+        return bool(np.all(np.abs(self.states - states) <= NEAR * allowed))
 
     def pull(self, Y_bar: Any) -> tuple[Any, list[Any]] | None:
         """The cotangents of the first state and of the parameters; None where they have no program."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from lindiff.core.variable import Variable, value
 from lindiff.rules._common import conj, depends_on_variables
 from lindiff.scipy.integrate._jumps import brackets_of_steps, moved_jump
 from lindiff.scipy.integrate._stepping import Stepped
+from lindiff.scipy.integrate._witnesses import Witnessed
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
@@ -52,6 +54,8 @@ class Problem:
         The same to the same tolerances by another method, for the derivatives of what ``solve`` finds.
     times_move : bool
         There are derivatives by t₀ or the times.
+    asked : callable, optional
+        The user's own function, of the same arguments: what the solver asks.
     """
 
     def __init__(
@@ -62,12 +66,14 @@ class Problem:
         by_steps: BySteps = lambda *_: None,
         by_steps_beside: BySteps = lambda *_: None,
         times_move: bool = True,
+        asked: Field | None = None,
     ) -> None:
-        self.field = field
+        self.field, self._asked = field, field if asked is None else asked
         self.solve = solve
         self.of_others = of_others
         self.by_steps, self.by_steps_beside = by_steps, by_steps_beside
         self.times_move = times_move
+        self._witnessed: Witnessed | None = None
 
     def other(self, field: Field) -> Problem:
         return Problem(field, self.of_others, self.of_others, times_move=self.times_move)
@@ -76,8 +82,8 @@ class Problem:
         """Solve it for plain arrays."""
         numbers = [p[()] if hasattr(p, "shape") else p for p in params]
 
-        def field(t: float, y: Any) -> Any:
-            y_dot = self.field(t, y, numbers)
+        def field(t: float, y: Any, of: Field = self.field) -> Any:
+            y_dot = of(t, y, numbers)
             if depends_on_variables(y_dot):
                 raise TypeError(
                     "the right-hand side uses a Variable that is neither in y0 or args nor closed over: its "
@@ -85,7 +91,13 @@ class Problem:
                 )
             return np.asarray(y_dot)
 
-        return self.solve(field, float(t0), ts, y0)
+        self._witnessed = Witnessed(field, partial(field, of=self._asked))
+        return self.solve(self._witnessed, float(t0), ts, y0)
+
+    def refuse_changes(self) -> None:
+        """Raise where the right-hand side is another function now."""
+        if self._witnessed is not None:
+            self._witnessed.refuse_changes("the right-hand side")
 
     def warn_of_moved_jumps(self, solution: Any, params: list[Any]) -> None:
         """Warn of a jump of the right-hand side that is moved by parameters or the state."""
@@ -134,6 +146,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
     """The solution at the times `ts`, one row each."""
     solution, is_kept = None, False
     steps: Stepped | None = None
+    may_be_beside = True
     if depends_on_variables((t0, ts, y0, params)):  # of an enclosing trace
         Y = trajectory(t0, ts, y0, params, problem)
     elif (steps := problem.by_steps(t0, ts, y0, params)) is not None:
@@ -154,16 +167,21 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
 
     def steps_with(*dots: Any) -> Stepped | None:
         """The steps whose derivatives are wanted; None in another derivative."""
-        nonlocal steps
+        nonlocal steps, may_be_beside
         if depends_on_variables((t0, ts, y0, params, dots)):
             return None
-        if steps is None:
-            steps = problem.by_steps_beside(t0, ts, y0, params)
+        if steps is not None:
+            steps.refuse_changes()
+        elif may_be_beside:
+            found = problem.by_steps_beside(t0, ts, y0, params)
+            steps = found if found is not None and found.are_near(Y) else None
+            may_be_beside = steps is not None
         if steps is not None and steps.may_have_jumped:
             problem.warn_of_moved_jumps(steps, params)
         return steps
 
     def pushed(s0: Any, params_dot: list[Any]) -> Any:
+        problem.refuse_changes()
         along = steps_with(s0, params_dot)
         Y_dot = None if along is None else along.push(s0, params_dot)
         if Y_dot is not None:
@@ -189,6 +207,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         return t0_bar, ts_bar, adjoint, params_bar
 
     def pulled(Y_bar: Any) -> Any:
+        problem.refuse_changes()
         along = steps_with(Y_bar)
         found = None if along is None else along.pull(Y_bar)
         if found is not None:

@@ -161,13 +161,15 @@ def solve_ivp(
     def by_steps_beside(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
         if method not in ("BDF", "LSODA"):
             return None
-        tolerances = of_one.get("rtol", 1e-3), of_one.get("atol", 1e-6)
-        return solved_like_lsoda(field, (t0, float(value(t1))), ts, y0, params, *tolerances)
+        told = {name: options[name] for name in ("rtol", "atol", "max_step") if name in options}
+        return solved_like_lsoda(field, (t0, float(value(t1))), ts, y0, params, **told)
 
     y0 = _state(y0)
     params = field.params
     times_move = depends_on_variables((t0, t1, t_eval))
-    problem = Problem(field, solve, _of_others(method, options), by_steps, by_steps_beside, times_move)
+    problem = Problem(
+        field, solve, _of_others(method, options), by_steps, by_steps_beside, times_move, field.asked
+    )
     order = "F" if t_eval is None else "C"  # in which SciPy's y lies
     if t_eval is None:
         found = problem.by_steps(value(t0), None, value(y0), value(params))
@@ -408,10 +410,13 @@ def odeint(
     field = Field(of_time, args if isinstance(args, tuple) else (args,))
     params = field.params
     told = {**options, **of_one, "full_output": full_output}
-    tolerances = tuple(_LSODA if tolerance is None else tolerance for tolerance in (rtol, atol))
+    tolerances = {
+        name: _LSODA if tolerance is None else tolerance
+        for name, tolerance in (("rtol", rtol), ("atol", atol))
+    }
     is_plain = told == _UNTOLD | {"rtol": rtol, "atol": atol}
     if not depends_on_variables((y0, t, params)):
-        found = _states_by_steps(field, y0, t, *tolerances) if is_plain else None
+        found = _states_by_steps(field, y0, t, tolerances) if is_plain else None
         if found is not None:
             return found
         return scipy.integrate.odeint(
@@ -441,10 +446,11 @@ def odeint(
 
     def by_steps(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
         return (
-            solved_like_lsoda(field, (t0, float(ts[-1])), ts, y0, params, *tolerances) if is_plain else None
+            solved_like_lsoda(field, (t0, float(ts[-1])), ts, y0, params, **tolerances) if is_plain else None
         )
 
-    problem = Problem(field, solve, of_others, by_steps, times_move=depends_on_variables(times))
+    times_move = depends_on_variables(times)
+    problem = Problem(field, solve, of_others, by_steps, times_move=times_move, asked=field.asked)
     Y = trajectory(times[0], times, _state(y0), params, problem)
     return (Y, report) if full_output else Y
 
@@ -456,7 +462,7 @@ _UNTOLD |= dict.fromkeys(
 )
 
 
-def _states_by_steps(field: Field, y0: Any, t: Any, rtol: Any, atol: Any) -> Any:
+def _states_by_steps(field: Field, y0: Any, t: Any, tolerances: dict[str, Any]) -> Any:
     """The states at the times, for plain arrays; None where they are LSODA's to find."""
     try:
         times = np.asarray(t, np.float64)
@@ -466,7 +472,7 @@ def _states_by_steps(field: Field, y0: Any, t: Any, rtol: Any, atol: Any) -> Any
     if times.ndim != 1 or times.size < 2:
         return None
     span = float(times[0]), float(times[-1])
-    found = solved_like_lsoda(field, span, times, start, [], rtol, atol)
+    found = solved_like_lsoda(field, span, times, start, [], **tolerances)
     return None if found is None else found.states
 
 

@@ -24,6 +24,7 @@ from lindiff.programs.closures import Opened, closed_over
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import may_jump
 from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of
+from lindiff.scipy.integrate._witnesses import Witnessed
 
 __all__ = ["dblquad", "nquad", "tplquad"]
 
@@ -142,10 +143,11 @@ class Problem:
                     "nquad: points between limits that move have no derivative in lindiff; split the "
                     "integral there"
                 )
-        found = scipy.integrate.nquad(of_plain, [limits_of(k) for k in range(len(kinds))], opts=own)
+        witnessed = Witnessed(of_plain)
+        found = scipy.integrate.nquad(witnessed, [limits_of(k) for k in range(len(kinds))], opts=own)
         ranges = [limits_of(k) if kind == "itself" else STILL[kind] for k, kind in enumerate(kinds)]
         function = _of_still_limits(of_numbers, self._limits, kinds, self._filled)
-        return _integral(self.params, _Integrand(function, ranges, own, found[0])), found[1]
+        return _integral(self.params, _Integrand(function, ranges, own, found[0], witnessed)), found[1]
 
 
 def _filling(
@@ -218,12 +220,20 @@ class _Integrand:
         Of plain numbers, as SciPy takes them.
     known : number, optional
         The integral, where SciPy has found it.
+    witnessed : Witnessed, optional
+        What SciPy was given then.
     """
 
     def __init__(
-        self, function: Callable[..., Any], ranges: list[Any], options: list[Any], known: Any = None
+        self,
+        function: Callable[..., Any],
+        ranges: list[Any],
+        options: list[Any],
+        known: Any = None,
+        witnessed: Witnessed | None = None,
     ) -> None:
-        self.function, self.ranges, self.options, self.known = function, ranges, options, known
+        self.function, self.ranges, self.options = function, ranges, options
+        self.known, self._witnessed = known, witnessed
 
     @property
     def somewhere(self) -> tuple[float, ...]:
@@ -255,6 +265,11 @@ class _Integrand:
         first = entry(0)
         return np.array([first, *(entry(i) for i in range(1, len(next(iter(kept.values())))))])
 
+    def refuse_changes(self) -> None:
+        """Raise where the integrand is another function now."""
+        if self._witnessed is not None:
+            self._witnessed.refuse_changes("nquad: the integrand")
+
     def warn_of_jumps(self, params: list[Any]) -> None:
         """Warn where the integrand may jump at a place that parameters move."""
         compiled = evaluator_of(self.function, self.somewhere, [value(p)[()] for p in params])
@@ -276,12 +291,13 @@ def _integral(params: list[Any], integrand: _Integrand) -> Any:
     y = _integral(params, integrand) if is_enclosed else np.asarray(integrand.run(params))
 
     def along(params_dot: list[Any]) -> Any:
+        integrand.refuse_changes()
         integrand.warn_of_jumps(params)
-
         dots = [np.zeros_like(value(p)) if d is None else d for p, d in zip(params, params_dot, strict=True)]
         return np.reshape(_integral([*params, *dots], integrand.of(tangent_of(f, n))), np.shape(y))
 
     def over(y_bar: Any) -> list[Any]:
+        integrand.refuse_changes()
         integrand.warn_of_jumps(params)
         sizes = [int(np.prod(np.shape(p))) for p in params]
 

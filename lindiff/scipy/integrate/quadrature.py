@@ -23,6 +23,7 @@ from lindiff.programs.evaluating import Evaluator
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import may_jump, moved_jump
 from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of
+from lindiff.scipy.integrate._witnesses import Witnessed
 
 __all__ = ["fixed_quad", "quad"]
 
@@ -49,6 +50,7 @@ class _Integrand:
         self.integrate_others = of_others
         self.ends: list[float] = []
         self.compiled: Evaluator | None = None
+        self._witnessed: Witnessed | None = None
 
     def of_others(self, function: Callable[[Any, list[Any]], Any]) -> _Integrand:
         """A vector of integrands that a derivative makes of this one."""
@@ -69,8 +71,14 @@ class _Integrand:
 
         a, b = float(a), float(b)
         self.compiled = evaluator_of(self.function, (middle(a, b),), numbers)
-        y, self.ends = self.integrate(of_number if self.compiled is None else self.compiled.at, a, b)
+        self._witnessed = Witnessed(of_number, None if self.compiled is None else self.compiled.at)
+        y, self.ends = self.integrate(self._witnessed, a, b)
         return y
+
+    def refuse_changes(self) -> None:
+        """Raise where the integrand is another function now."""
+        if self._witnessed is not None:
+            self._witnessed.refuse_changes("quad: the integrand")
 
     @property
     def may_jump(self) -> bool:
@@ -167,15 +175,17 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
     n = len(params)
 
     def at(limit: Any) -> Any:
+        integrand.refuse_changes()
         return f(limit, params) if np.isfinite(value(limit)) else np.zeros_like(value(y))
 
     def along(params_dot: list[Any]) -> Any:
+        integrand.refuse_changes()
         integrand.warn_of_moved_jumps(params)
-
         total = _integral(a, b, [*params, *params_dot], integrand.of_others(tangent_of(f, n)))
         return np.reshape(total, np.shape(y))
 
     def over(y_bar: Any) -> list[Any]:
+        integrand.refuse_changes()
         integrand.warn_of_moved_jumps(params)
         sizes = [int(np.prod(np.shape(p))) for p in params]
 

@@ -28,7 +28,7 @@ def cost_of(r: Any, loss: Any, scale: float) -> Any:
 
 
 def scaled_for_loss(J: Any, r: Any, loss: Any, scale: float) -> Any:
-    """``√(ρ' + 2 z ρ'') J`` with z = r² / C²: its square is the Gauss-Newton Hessian of the cost, as SciPy's."""
+    """``√(ρ' + 2 z ρ'') J``, z = r² / C²: its square is the Gauss-Newton Hessian of the cost, as SciPy's."""
     if loss == "linear":
         return J
     z = (r / scale) ** 2

@@ -22,11 +22,11 @@ from lindiff.transforms.forward import jvp
 from lindiff.transforms.implicit import implicit
 from lindiff.transforms.reverse import grad
 
-__all__ = ["Stationary", "by_diagonal", "end_of_search", "root_of", "solved"]
+__all__ = ["Stationary", "end_of_search", "root_of", "solved"]
 
 AS_AT_A_KINK = (
-    "its equations do not hold there, as at a kink, or where the tolerances are loose for these units: give a "
-    "smaller tol"
+    "its equations do not hold there, as at a kink, or where the tolerances are loose for these units: give "
+    "a smaller tol"
 )
 
 # Of a solution, and of the way to it: what is further from it has not been found.
@@ -55,8 +55,6 @@ def solved(
         ``equations(x, *args)`` is zero at the solution.
     """
     reports = []
-    if is_recording():
-        equations = Opened(equations).as_it_is()  # the way back asks them again, when loops have gone on
 
     def found(*args: Any) -> Any:
         x, report = search(args)
@@ -112,22 +110,10 @@ def _refuse_what_is_no_root(
     is_root = (r == 0) | (step <= NEAR * way + 2 * tolerance)
     if not np.all(is_root):
         raise RuntimeError(
-            f"lindiff.scipy.optimize.{name}: what it has found is no root and has no derivative: the function "
-            f"is {np.ravel(r)[np.argmin(is_root)]:.3g} there, a step of Newton's would go on by "
+            f"lindiff.scipy.optimize.{name}: what it has found is no root and has no derivative: the "
+            f"function is {np.ravel(r)[np.argmin(is_root)]:.3g} there, a step of Newton's would go on by "
             f"{np.ravel(step)[np.argmin(is_root)]:.3g} (a jump, or a search that was ended before)"
         )
-
-
-def by_diagonal(singular: str) -> Callable[[Any, Any], Any]:
-    """How to solve ``A u = b`` where each equation is of its own unknown; what to say where A is singular."""
-
-    def solve(A: Any, b: Any) -> Any:
-        diagonal = A @ np.ones(A.shape[1])
-        if np.any(diagonal == 0):
-            raise np.linalg.LinAlgError(singular)
-        return b / diagonal
-
-    return solve
 
 
 def end_of_search(
@@ -236,7 +222,7 @@ class Stationary:
     """
 
     def __init__(self, objective: Callable[..., Any], form: Flat, limits: tuple[Any, Any] | None) -> None:
-        self._objective = Opened(objective).as_it_is() if is_recording() else objective
+        self._objective = objective
         self._form, self._limits = form, limits
         self._outward: Any = None  # the sign of the slope with which a bound holds a number, 0 for others
         self._is_fixed: Any = None  # its two bounds are the same

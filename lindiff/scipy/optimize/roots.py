@@ -13,7 +13,7 @@ from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
 from lindiff.programs import Program
 from lindiff.scipy.optimize._flat import as_arguments, unpacked_arguments
-from lindiff.scipy.optimize._solved import by_diagonal, root_of
+from lindiff.scipy.optimize._solved import root_of
 
 __all__ = ["bisect", "brenth", "brentq", "newton", "ridder", "root_scalar", "toms748"]
 
@@ -45,12 +45,6 @@ Examples
 >>> ld.grad(lambda c: {name}(lambda x: x**2 - c, 0.0, 3.0))(4.0).round(6)
 np.float64(0.25)
 """
-
-
-DOUBLE_ROOT = (
-    "newton: the derivative of the function is zero at the root, which is no smooth function of the "
-    "parameters there (a double root)"
-)
 
 
 def _plainly(function: Any, program: bool) -> Any:
@@ -149,7 +143,7 @@ def newton(
         return found[0], found
 
     one_by_one = np.size(x0) > 1
-    solve = by_diagonal(DOUBLE_ROOT) if one_by_one else None
+    solve = "diagonal" if one_by_one else None
     starts = value((x0, x1))
     x, found = root_of("newton", search, func, unpacked_arguments(args), starts, tol, solve)
     if not full_output:
