@@ -413,3 +413,27 @@ def test_jumps_that_move_are_told(steps_taken):
     with pytest.warns(UserWarning, match="the right-hand side jumps at t = 0.5"):
         ld.grad(end)(0.53)
     assert all(steps_taken)
+
+
+def pulse(t, size, width=0.3):
+    return size * np.exp(-(((t - 5.0) / width) ** 2))
+
+
+@pytest.mark.parametrize("method", ["BDF", "LSODA"])
+def test_what_short_steps_have_seen_derivatives_see(method):
+    def end(size, **options):
+        slopes = lambda t, y: pulse(t, size, 0.05) - y
+        return integrate.solve_ivp(slopes, (0.0, 10.0), [0.0], method, t_eval=[4.0, 6.0], **options).y[0, -1]
+
+    value, slope = end(1.0, max_step=0.05), ld.grad(lambda size: end(size, max_step=0.05))(1.0)
+    assert value > 0.01
+    np.testing.assert_allclose(slope, value, rtol=1e-2)
+
+
+@pytest.mark.parametrize("times", [np.linspace(0.0, 10.0, 11), np.array([0.0, 4.0, 6.0, 10.0])])
+def test_odeint_looks_between_its_times_where_nothing_happens(times):
+    largest = lambda size: np.max(
+        integrate.odeint(lambda y, t: pulse(t, size) - 0.1 * y, [0.0], times)  # at rest until then
+    )
+    assert largest(1.0) > 0.3
+    np.testing.assert_allclose(ld.grad(largest)(1.0), largest(1.0), rtol=1e-9)

@@ -26,6 +26,7 @@ __all__ = ["DenseSolution", "end_of", "move", "plainly", "times_of"]
 # Of times, the states: (n, times), from the begin of the problem to an end.
 States = Callable[[Any, Any], Any]
 
+
 def move(events: list[Callable[..., Any]], t: Any, y: Any, args: tuple[Any, ...]) -> bool:
     """Whether events depend on Variables that they find by themselves, where a problem begins."""
     return bool(events) and is_recording() and depends_on_variables([e(t, y, *args) for e in events])

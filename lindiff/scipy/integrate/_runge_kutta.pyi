@@ -24,6 +24,7 @@ class ExplicitSteps(Steps):
         atol: Any,
         longest: float,
         first: float | None,
+        at_rest: float,
         leaves_stiff: bool,
     ) -> Any: ...
     def at(self, t: float) -> Any: ...

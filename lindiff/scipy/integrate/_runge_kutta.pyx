@@ -30,6 +30,7 @@ cdef enum:
     STIFF = 15          # steps limited by stability, after which a problem is taken to be stiff
     NOT_STIFF = 6
 
+cdef double REST = 1e-10  # of what is allowed: with a smaller error next to nothing happens
 cdef double SAFETY = 0.9, LEAST = 0.2, MOST = 10.0  # of a step beside the one before
 
 # Of |hλ| at the edge of the region of stability of the method of order 8: Hairer et al., IV.2.
@@ -123,8 +124,13 @@ cdef class ExplicitSteps(Steps):
     # Forward.
 
     def run(self, double t0, double end, y0, points, double rtol, double[::1] atol, double longest, first,
-            bint leaves_stiff):
+            double at_rest, bint leaves_stiff):
         """Solve the problem.
+
+        Parameters
+        ----------
+        at_rest : float
+            The longest step after one in which next to nothing happens: it might pass over a pulse.
 
         Returns
         -------
@@ -166,6 +172,8 @@ cdef class ExplicitSteps(Steps):
                 rejected = True
                 self.rejected += self.count > 0
             length *= fmin(1.0 if rejected else MOST, factor)
+            if error < REST:
+                length = fmin(length, at_rest)
             if leaves_stiff:
                 if self.is_steep(t_new - t):
                     stiff, calm = stiff + 1, 0

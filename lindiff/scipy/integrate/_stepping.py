@@ -47,6 +47,8 @@ class Stepping:
 
     Attributes
     ----------
+    at_rest : float
+        The longest of explicit steps, after one in which next to nothing happens.
     leaves_stiff : bool
         A problem that has been stiff for a while is left to others.
     """
@@ -56,6 +58,7 @@ class Stepping:
     atol: Any = 1e-6
     max_step: Any = np.inf
     first_step: Any = None
+    at_rest: float = np.inf
     leaves_stiff: bool = False
 
     def fits(self, t0: float, end: float, points: Any, y0: Any) -> bool:
@@ -87,9 +90,10 @@ def solved_like_lsoda(
 ) -> Any:
     """The `Stepped` solution by steps of high order, by implicit ones where the problem is stiff, or None.
 
-    ``told`` are the attributes of its :class:`Stepping`.
+    ``told`` are the attributes of its :class:`Stepping`.  At rest it looks between any two times.
     """
-    explicit = Stepping(scipy.integrate.DOP853, leaves_stiff=True, **told)
+    at_rest = float(np.max(np.abs(np.diff(points, prepend=span[0]))))
+    explicit = Stepping(scipy.integrate.DOP853, at_rest=at_rest, leaves_stiff=True, **told)
     for stepping in (explicit, replace(explicit, solver=scipy.integrate.Radau)):
         found = stepping.solved(field, *span, points, y0, params)
         if found is not None:
@@ -129,7 +133,7 @@ class Stepped:
         if isinstance(steps, RadauSteps):
             self.states = steps.run(*problem)
         else:
-            self.states = steps.run(*problem, stepping.leaves_stiff)
+            self.states = steps.run(*problem, stepping.at_rest, stepping.leaves_stiff)
         return self.states is not None
 
     def _steps(self, solver: Any, slopes: Slopes) -> ExplicitSteps | RadauSteps | None:
