@@ -446,3 +446,55 @@ def test_roots_of_which_one_is_none_have_no_derivative():
 def test_roots_in_small_units_and_to_loose_tolerances():
     assert_allclose(ld.grad(lambda p: optimize.brentq(lambda x: 1e-9 * (x - p), -3e-9, 4e-9))(1e-9), 1.0)
     assert_allclose(ld.grad(lambda p: optimize.bisect(lambda x: x - p, -3.0, 4.0, xtol=0.1))(0.5), 1.0)
+
+
+def writes(x, b):
+    x -= b
+    return x
+
+
+def test_functions_that_write_into_what_they_are_given():
+    """SciPy gives them copies."""
+    found = lambda b: optimize.least_squares(writes, np.ones(2), args=(b,)).x
+    assert_allclose(ld.jacobian(found)(np.array([1.0, 2.0])), np.eye(2), atol=1e-12)
+    with pytest.raises(TypeError, match=r"write a = a \+ v"):
+        ld.jacobian(lambda b: optimize.root(writes, np.ones(2), args=(b,)).x)(np.ones(2))
+    fun = lambda b: optimize.least_squares(writes, np.ones(1), args=(b,), bounds=(2.0, 3.0)).fun
+    assert_allclose(ld.jacobian(fun)(np.ones(1)), -np.eye(1), atol=1e-12)
+
+
+def test_complex_roots():
+    found = lambda c: optimize.root(lambda z: z**2 - c, np.array([1.0 + 1.0j]), tol=1e-12).x
+    c = np.array([3.0 - 4.0j])
+    assert_allclose(found(c), [2 - 1j], rtol=1e-10)
+    assert_allclose(ld.jacobian(found, holomorphic=True)(c), np.diag(0.5 / found(c)), rtol=1e-9)
+    assert_allclose(ld.grad(lambda c: found(c)[0].real)(-4.0 + 1e-3j), np.conj(0.5 / np.sqrt(-4 + 1e-3j)))
+
+
+def test_what_is_no_number_is_told():
+    with pytest.raises(TypeError, match="may lack its return"):
+        optimize.minimize(lambda x: None, np.ones(1))
+    with pytest.raises(TypeError, match="may lack its return"):
+        optimize.root(lambda x: None, np.ones(1))
+    assert_allclose(
+        ld.grad(lambda p: optimize.minimize(lambda x: [(x[0] - p) ** 2], np.ones(1)).x[0])(1.0), 1.0
+    )
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        lambda f: optimize.golden(f),
+        lambda f: optimize.fminbound(f, 0.0, 3.0),
+        lambda f: optimize.fmin(f, [1.0]),
+        lambda f: optimize.differential_evolution(f, [(0.0, 3.0)]),
+        lambda f: optimize.minimize_scalar(f),
+        lambda f: optimize.fsolve(f, [1.0]),
+    ],
+)
+def test_searches_without_derivatives_refuse_functions_that_have_some(search):
+    for derivative in (ld.grad, ld.jacobian):
+        with pytest.raises(
+            TypeError, match=r"has no derivative in lindiff: (give what it finds to|search with)"
+        ):
+            derivative(lambda p: search(lambda x: np.sum((x - p) ** 2)))(1.5)

@@ -295,3 +295,13 @@ def test_fits_by_other_losses(loss):
         J = ld.jacobian(lambda y, k=k: fit(y)[k])(y)
         differences = [(fit(y + d)[k] - fit(y - d)[k]) / 2e-4 for d in 1e-4 * np.eye(12)]
         assert_allclose(J, np.stack(differences, axis=-1), atol=2e-3 * np.max(np.abs(J)))
+
+
+def test_one_number_for_all_sigmas():
+    x = np.linspace(0.0, 1.0, 9)
+    y = np.exp(-x) + 0.01 * np.sin(20 * x)
+    fit = lambda sigma, y: optimize.curve_fit(lambda x, a, b: a * np.exp(-b * x), x, y, sigma=sigma)
+    for sigma in (0.1, [0.1]):
+        for k in range(2):
+            J, wanted = (ld.jacobian(lambda y, k=k, s=s: fit(s, y)[k])(y) for s in (sigma, np.full(9, 0.1)))
+            assert_allclose(J, wanted, rtol=1e-6, atol=1e-9)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from lindiff.core.record import is_recording
 from lindiff.rules._common import depends_on_variables
 
 __all__ = ["names_of", "plain_only", "rest_of"]
@@ -47,15 +49,51 @@ def names_of(module: ModuleType, own: list[str]) -> Callable[[], list[str]]:
 
 
 def plain_only(name: str, function: Callable[..., Any], reason: str | None = None) -> Callable[..., Any]:
-    """``function``, which refuses Variables."""
+    """``function``, which refuses Variables, and functions that return them."""
+
+    def refusal() -> TypeError:
+        return TypeError(
+            f"{name} has no derivative in lindiff{': ' + reason if reason else ''}. "
+            f"Where its derivative does not matter, give it ld.value(v)"
+        )
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         if depends_on_variables((args, options)):
-            raise TypeError(
-                f"{name} has no derivative in lindiff{': ' + reason if reason else ''}. "
-                f"Where its derivative does not matter, give it ld.value(v)"
+            raise refusal()
+        if not is_recording():
+            return function(*args, **options)
+        found: list[Any] = []  # of Variables, which functions have returned
+
+        def of_plain_results(x: Any) -> Any:
+            return _stopped_at_variables(x, found, refusal) if _is_function(x) else x
+
+        try:
+            return function(
+                *map(of_plain_results, args), **{name: of_plain_results(x) for name, x in options.items()}
             )
-        return function(*args, **options)
+        except Exception:
+            if found:  # it has words of its own for that
+                raise refusal() from None
+            raise
 
     return call
+
+
+def _is_function(x: Any) -> bool:
+    return isinstance(x, (types.FunctionType, types.MethodType, functools.partial))
+
+
+def _stopped_at_variables(
+    f: Callable[..., Any], found: list[Any], refusal: Callable[[], TypeError]
+) -> Callable[..., Any]:
+    """A function that raises where it would return a Variable, which it puts into ``found``."""
+
+    def stopped(*args: Any, **options: Any) -> Any:
+        y = f(*args, **options)
+        if depends_on_variables(y):
+            found.append(y)
+            raise refusal()
+        return y
+
+    return functools.update_wrapper(stopped, f)

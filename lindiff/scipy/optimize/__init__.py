@@ -39,9 +39,29 @@ __all__ = [
     "toms748",
 ]
 
+# SciPy's minimizers of functions, whose results have no derivatives.
+_OTHER_SEARCHES = [
+    *("basinhopping", "bracket", "brent", "brute", "differential_evolution", "direct", "dual_annealing"),
+    *(
+        "fmin",
+        "fmin_bfgs",
+        "fmin_cg",
+        "fmin_cobyla",
+        "fmin_l_bfgs_b",
+        "fmin_ncg",
+        "fmin_powell",
+        "fmin_slsqp",
+    ),
+    *("fmin_tnc", "fminbound", "golden", "minimize_scalar", "shgo"),
+]
+
 __getattr__ = rest_of(
     scipy.optimize,
-    {"minimize_scalar": "search with minimize"},
+    {
+        "leastsq": "search with least_squares",
+        **dict.fromkeys(["fsolve", "broyden1", "anderson", "newton_krylov"], "search with root"),
+        **dict.fromkeys(_OTHER_SEARCHES, "give what it finds to minimize, whose x has derivatives"),
+    },
 )
 
 

@@ -109,7 +109,7 @@ class Flat:
     def tree_of(self, vector: Any) -> Any:
         """The tree that a vector stands for; complex ones are those of SciPy's complex steps."""
         dtype = np.complex128 if np.iscomplexobj(vector) else np.float64
-        parts = np.split(np.asarray(vector, dtype), self._ends)
+        parts = np.split(np.array(vector, dtype), self._ends)  # the user's function may write into them
         leaves = []
         for part, shape, is_complex, like in zip(
             parts, self.shapes, self._is_complex, self._likes, strict=True
@@ -167,7 +167,13 @@ def flat_jacobian(
 
 def vector_of(y: Any) -> Any:
     """What a function of several equations returns, as one vector."""
-    return np.concatenate([np.ravel(leaf) for leaf in pytree.flatten(y)[0]])
+    leaves = pytree.flatten(y)[0]
+    if not leaves or y is None:
+        raise TypeError(
+            f"a function to be solved, fitted or held to a constraint returns real numbers, one or more, and "
+            f"returned {'nothing: it may lack its return' if y is None else repr(y)}"
+        )
+    return np.concatenate([np.ravel(leaf) for leaf in leaves])
 
 
 def flat_callable(

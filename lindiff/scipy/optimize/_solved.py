@@ -158,11 +158,14 @@ def end_of_search(
             is_near = partial(_is_near, here, np.copy(found.x), form, bool(found.success))
         return form.parted(form.tree_of(found.x)), found
 
-    parts, found = solved(of_plain, lambda parts, *args: equations(form.joined(parts), *args), args)
+    def own(parts: list[Any]) -> Any:
+        return form.joined([+part for part in parts])  # the user's function may write into them
+
+    parts, found = solved(of_plain, lambda parts, *args: equations(own(parts), *args), args)
     found.x = form.joined(parts)
     if is_near is None:
         return found, None
-    least = None if function is None else function(found.x, *args)
+    least = None if function is None else function(own(parts), *args)
     moves = depends_on_variables([*parts, least]) or (function is None and _may_move(equations, args))
     if refuse is not None:
         refuse(found.x)

@@ -152,7 +152,7 @@ def least_squares(
     given = unpacked_arguments(args), kwargs or {}
     found, cost = end_of_search("least_squares", search, stationary.equations, given, form, objective)
     if cost is not None:
-        found.fun, found.cost = residuals(found.x, *given), cost
+        found.fun, found.cost = residuals(pytree.tree_map(np.positive, found.x), *given), cost
     return found
 
 
@@ -248,7 +248,8 @@ def root(
         ``fun(x, *args)`` returns as many real numbers as `x0` has, in any tree; x has the form of `x0`.
     x0 : tree of arrays
         One array of any shape, where a number or a list of numbers is an array with one axis, as in SciPy; or
-        any nesting with arrays in it.
+        any nesting with arrays in it.  Complex arrays count as real and imaginary parts, and so do complex
+        equations for them.
     method : str
         One of SciPy's.  'hybr' and 'lm' get the exact Jacobian; the others use none.
     jac : callable or bool, optional
@@ -295,7 +296,10 @@ def root(
     form, run = Flat(x0), running(program)
 
     def equations(x: Any, *args: Any) -> Any:
-        return vector_of(fun(x, *args)[0] if jac is True else fun(x, *args))
+        y = vector_of(fun(x, *args)[0] if jac is True else fun(x, *args))
+        if form.is_complex and y.dtype.kind == "c":
+            return np.concatenate([y.real, y.imag])
+        return y
 
     def with_matrix(x: Any, *args: Any) -> Any:
         y, matrix = fun(x, *args)

@@ -124,6 +124,8 @@ class _Fit:
 
         elif callable(jac):
             jac = self.of_values(self.run(jac))
+        if sigma is not None and np.size(sigma) == 1:
+            sigma = np.full(np.size(y), sigma)  # SciPy takes one number, but not beside a Jacobian
         self.found = scipy.optimize.curve_fit(
             self.of_values(f), x, y, self.start, sigma, bounds=(lower, upper), jac=jac, **self.options
         )

@@ -235,7 +235,11 @@ def _parts_of_constraint(constraint: Any, x: Any) -> list[Any]:
 
 
 def _number(y: Any) -> Any:
-    """An array of one element as a number: a formula of one unknown, which is an array, returns such."""
+    """An array or list of one element as a number: a formula of one unknown, an array, returns such."""
+    if y is None:
+        raise TypeError("minimize: fun returns one real number, and returned nothing: it may lack its return")
+    if isinstance(y, (list, tuple)) and len(y) == 1:
+        return _number(y[0])
     return np.reshape(y, ()) if getattr(y, "ndim", 0) > 0 and y.size == 1 else y
 
 
