@@ -459,7 +459,7 @@ def test_functions_that_write_into_what_they_are_given():
     assert_allclose(ld.jacobian(found)(np.array([1.0, 2.0])), np.eye(2), atol=1e-12)
     with pytest.raises(TypeError, match=r"write a = a \+ v"):
         ld.jacobian(lambda b: optimize.root(writes, np.ones(2), args=(b,)).x)(np.ones(2))
-    fun = lambda b: optimize.least_squares(writes, np.ones(1), args=(b,), bounds=(2.0, 3.0)).fun
+    fun = lambda b: optimize.least_squares(writes, [2.5], args=(b,), bounds=(2.0, 3.0)).fun
     assert_allclose(ld.jacobian(fun)(np.ones(1)), -np.eye(1), atol=1e-12)
 
 
