@@ -669,3 +669,39 @@ def test_what_a_tree_cannot_have():
         integrate.solve_ivp(lambda t, y: {"x": 0.0}, (0.0, 1.0), STATE)
     numbers = integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1, 2])
     assert numbers.y.shape[0] == 2
+
+
+def decay(rate, y0=(1.0, 2.0), slopes=lambda t, y, rate: -rate * y, **options):
+    return integrate.solve_ivp(slopes, (0.0, 1.0), y0, args=(rate,), **options).y[:, -1].sum()
+
+
+def test_one_slope_for_all_states():
+    assert_allclose(ld.grad(lambda rate: decay(rate, slopes=lambda t, y, rate: [-rate]))(0.5), -2.0)
+
+
+@pytest.mark.parametrize("method", ["RK45", "LSODA"])
+def test_relative_tolerances_of_each_state(method):
+    slope = ld.grad(lambda rate: decay(rate, method=method, rtol=[1e-6, 1e-8]))(0.5)
+    assert_allclose(slope, -3 * np.exp(-0.5), rtol=1e-5)
+
+
+@pytest.mark.parametrize("y0", [None, 1.0, np.ones((2, 1)), [[1.0, 2.0]], [[[1.0]]]])
+def test_states_of_other_axes_are_refused(y0):
+    for derivative in (lambda f: f, ld.grad):
+        with pytest.raises(ValueError, match="`y0` must be 1-dimensional"):
+            derivative(lambda rate: decay(rate, y0))(0.5)
+
+
+def test_bad_input_beside_variables():
+    with pytest.raises(ValueError, match="returns an array of shape"):
+        ld.grad(lambda rate: decay(rate, slopes=lambda t, y, rate: -rate * y[:, None]))(0.5)
+    with pytest.raises(ValueError, match="t_eval has NaN"):
+        ld.grad(lambda rate: decay(rate, t_eval=[0.0, np.nan, 1.0]))(0.5)
+    odeint = lambda t, args=(): ld.grad(
+        lambda rate: integrate.odeint(lambda y, t, *args: -rate * y, [1.0], t, args=args).sum()
+    )(0.5)
+    assert odeint([]) == 0.0
+    with pytest.raises(ValueError, match="one-dimensional"):
+        odeint([[0.0, 1.0]])
+    with pytest.raises(TypeError, match="write args="):
+        odeint([0.0, 1.0], [1.0])

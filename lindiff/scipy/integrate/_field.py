@@ -57,7 +57,7 @@ class Field:
             y_dot = called(partial(closed_over, self._opened.closing_over, contents), (given,))
         else:
             y_dot = called(fun, given)
-        return y_dot if y.ndim == 2 else as_vector(y_dot)
+        return y_dot if y.ndim == 2 else _like_state(y_dot, y)
 
     def _filled(self, params: list[Any]) -> tuple[list[Any], Any]:
         leaves = [*self._leaves]
@@ -98,10 +98,21 @@ def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:
     return right_hand_side
 
 
+def _like_state(y_dot: Any, y: Any) -> Any:
+    """Slopes as a vector for each number of the state; SciPy, too, repeats one."""
+    slopes = as_vector(y_dot)
+    if slopes.ndim > 1:
+        raise ValueError(
+            f"the right-hand side returns an array of shape {slopes.shape} for a state of shape {y.shape}: "
+            f"let it return a vector, as by np.ravel"
+        )
+    return slopes if slopes.shape == y.shape else np.broadcast_to(slopes, y.shape)
+
+
 def as_vector(y_dot: Any) -> Any:
-    """What a right-hand side returns, a list of numbers too, as a vector."""
+    """What a right-hand side returns, a list of numbers too, as a vector; a matrix is none."""
     if isinstance(y_dot, (list, tuple)) and y_dot:
         if all(np.ndim(part) == 0 for part in y_dot):
             return np.stack(y_dot)
         return np.concatenate([np.ravel(part) for part in y_dot])
-    return np.ravel(y_dot)
+    return y_dot if getattr(y_dot, "ndim", 0) > 1 else np.ravel(y_dot)

@@ -104,6 +104,7 @@ def solve_ivp(
     >>> print(ld.grad(end)(0.5).round(6), (-2 * np.exp(-1.0)).round(6))
     -0.735759 -0.735759
     """
+    _refuse_other_axes(y0)
     if is_tree(y0):
         if dense_output or events is not None or vectorized or options.keys() & OF_ONE_FIELD - {"first_step"}:
             raise TypeError(
@@ -164,6 +165,8 @@ def solve_ivp(
         told = {name: options[name] for name in ("rtol", "atol", "max_step") if name in options}
         return solved_like_lsoda(field, (t0, float(value(t1))), ts, y0, params, **told)
 
+    if t_eval is not None and np.any(np.isnan(value(t_eval))):
+        raise ValueError("solve_ivp: t_eval has NaN in it")
     y0 = _state(y0)
     params = field.params
     times_move = depends_on_variables((t0, t1, t_eval))
@@ -186,6 +189,18 @@ def solve_ivp(
     result = type(runs[0])(runs[0])
     result.update(t=np.copy(times), y=laid_out(np.transpose(Y), order), sol=None)
     return result
+
+
+def _refuse_other_axes(y0: Any) -> None:
+    """Raise for what SciPy takes for no state, nor is a tree of arrays: lists of lists of numbers, too."""
+    is_of_lists = type(y0) in (list, tuple) and not any(
+        hasattr(leaf, "ndim") for leaf in pytree.flatten(y0)[0]
+    )
+    axes = np.ndim(np.asarray(y0)) if is_of_lists or y0 is None else getattr(y0, "ndim", None)
+    if axes not in (1, None) or np.isscalar(y0):
+        raise ValueError(
+            f"`y0` must be 1-dimensional. It is {y0!r}: give a vector, or a tree of arrays, a dict or a list"
+        )
 
 
 def _plain(options: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
@@ -332,8 +347,7 @@ def _in_tuple(args: Any) -> tuple[Any, ...]:
 def _of_others(method: Any, options: dict[str, Any]) -> Solve:
     """solve_ivp for the equations that derivatives make."""
     options = {name: option for name, option in options.items() if name not in OF_ONE_FIELD}
-    if "atol" in options:
-        options["atol"] = float(np.min(options["atol"]))
+    options |= {name: float(np.min(options[name])) for name in ("rtol", "atol") if name in options}
 
     def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, options)
@@ -391,6 +405,8 @@ def odeint(
     >>> print(ld.grad(end)(0.5).round(6), (-2 * np.exp(-1.0)).round(6))
     -0.735759 -0.735759
     """
+    if isinstance(args, list):
+        raise TypeError("odeint: args is a tuple of extra arguments: write args=(...,), or args=tuple(args)")
     of_one = {"Dfun": Dfun, "col_deriv": col_deriv, "ml": ml, "mu": mu}
     options: dict[str, Any] = {
         "rtol": rtol,
@@ -443,6 +459,10 @@ def odeint(
         return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given), False
 
     times = _times(t)
+    if times.ndim != 1:
+        raise ValueError("Output times t must be one-dimensional.")
+    if not times.size:
+        return scipy.integrate.odeint(field, value(y0), value(times), (value(params),), tfirst=True)
 
     def by_steps(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
         return (
@@ -493,7 +513,10 @@ def _of_columns(fun: Callable[..., Any]) -> Callable[..., Any]:
     """A right-hand side of several states at once, also for one."""
 
     def of_one(t: Any, y: Any, *args: Any) -> Any:
-        return fun(t, y[:, None] if y.ndim == 1 else y, *args)
+        if y.ndim == 2:
+            return fun(t, y, *args)
+        column = fun(t, y[:, None], *args)
+        return np.ravel(column) if hasattr(column, "ndim") else as_vector(column)
 
     return of_one
 
