@@ -120,7 +120,10 @@ def _of_sequence(data: Any) -> tuple[Sequence[Any], Sequence[Any]]:
 
 
 def _of_collection(data: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Names and delayed partitions of a collection; blocks of an array are named by their places."""
+    """Names and delayed partitions of a collection; blocks of an array are named by their places.
+
+    Those of a matrix that is divided by its rows are named as those of a vector.
+    """
     if isinstance(data, Delayed) or not hasattr(data, "to_delayed"):
         raise TypeError(
             f"lindiff.distributed.Sum: {type(data).__name__} is one object, not divided into partitions: "
@@ -129,8 +132,8 @@ def _of_collection(data: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     delayed = data.to_delayed()
     if not hasattr(delayed, "ravel"):
         return range(len(delayed)), delayed
-    if delayed.ndim == 1:
-        return range(delayed.size), list(delayed)
+    if delayed.size == len(delayed):  # divided along the first axis alone
+        return range(delayed.size), list(delayed.ravel())
     return list(np.ndindex(delayed.shape)), list(delayed.ravel())
 
 

@@ -25,6 +25,9 @@ __all__ = ["Sum"]
 # How many results a task adds: a power of two.
 AT_ONCE = 8
 
+# Of a term that changes from call to call, so many are kept on the workers.
+MOST = 4
+
 # How often what a lost worker had is computed anew.
 TRIES = 4
 
@@ -75,8 +78,11 @@ class Sum:
     Called, it raises what a term raises, with the name of the partition before its message.
 
     The term goes to each worker once and stays there; so do the partitions of lists, which are kept here as
-    well.  What a lost worker had is sent, or computed by Dask, and evaluated again.  Neighbours are added in
-    pairs, and pairs in pairs: the result is the same to the last bit on any number of workers.
+    well: leave them as they are.  Where a term has changed when it is called again (another global, another
+    variable that it closes over) it is sent again; one that packs to more than 100 KB is what it was when the
+    sum was made, and what a module has that workers import themselves is theirs.  What a lost worker had is
+    sent, or computed by Dask, and evaluated again.  Neighbours are added in pairs, and pairs in pairs: the
+    result is the same to the last bit on any number of workers.
 
     Cost: a value and gradient is one evaluation of the term's, in parallel, and about 1 ms for each task, of
     which there are four for each thread of the workers, or one for each partition of a collection.  A
@@ -107,11 +113,15 @@ class Sum:
                 f"lindiff.distributed.Sum: the term is a function term(params, partition), not a "
                 f"{type(term).__name__}"
             )
+        self._function, self._program = term, program
         sent = Term(term, program)
         _refuse_what_stays(sent)
         self.client = client_of(scheduler)
         self._blocks = blocks_of(self.client, data)
-        self._term = Kept(self.client, [sent], on_all=True)
+        self._blocks.on_workers()
+        self._may_change = len(sent.packed()) <= LARGE
+        self._terms: dict[bytes, Kept] = {}
+        self._term = self._kept(sent)
         self.partitions = self._blocks.count
         self.__name__ = f"sum of {sent.name}"
 
@@ -170,8 +180,18 @@ class Sum:
                 raise
         raise RuntimeError(f"{self!r}: workers were lost {TRIES} times while it was computed")
 
+    def _kept(self, term: Term) -> Kept:
+        """A term on the workers; one that has been sent before is there."""
+        found = self._terms.pop(term.packed(), None) or Kept(self.client, [term], on_all=True)
+        self._terms[term.packed()] = found
+        if len(self._terms) > MOST:
+            del self._terms[next(iter(self._terms))]
+        return found
+
     def _submitted(self, steps: Steps, form: bytes, constants: Any, inputs: Any) -> list[Any]:
         """All tasks of a sum, as futures; the last one is the sum."""
+        if self._may_change:
+            self._term = self._kept(Term(self._function, self._program))
         [term] = self._term.futures()
         arguments = [inputs, constants]
         if len(pickle.dumps(arguments, protocol=5)) > LARGE:
