@@ -415,6 +415,41 @@ def test_jumps_that_move_are_told(steps_taken):
     assert all(steps_taken)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e6])
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau"])
+def test_a_small_jump_among_many_steps_of_the_same_length_is_told(method, unit):
+    def end(at):  # in one of a thousand steps, in the smaller one of two components
+        field = lambda t, y: np.stack([1e3 * np.cos(t), unit * (np.sin(t) + np.where(t < at, 0.0, 1e-4))])
+        found = integrate.solve_ivp(
+            field, (0.0, 10.0), [1.0, unit], method, max_step=0.01, atol=1e9, rtol=1e3
+        )
+        return found.y[1, -1]
+
+    with pytest.warns(UserWarning, match="the right-hand side jumps at t = 7.354"):
+        ld.grad(end)(7.3541)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        lambda t, y, p: np.where(np.mod(t, 1.0) < 0.3, p, 0.0) - y,  # jumps at rest
+        lambda t, y, p: np.abs(np.sin(3 * t) - p) - y,  # kinks
+        lambda t, y, p: np.maximum(np.tanh((t - 5 * p) * 1e4), -2.0) - y,  # steep
+        lambda t, y, p: np.where(p > 0.3, np.sin(9 * t), 0.0) * y,  # a choice that is the same everywhere
+    ],
+)
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau"])
+def test_many_steps_without_a_jump_that_moves_give_no_warning(method, field):
+    def end(p):
+        return integrate.solve_ivp(field, (0.0, 10.0), [1.0], method, args=(p,), rtol=1e-5, max_step=0.1).y[
+            0, -1
+        ]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ld.grad(end)(0.51)
+
+
 def pulse(t, size, width=0.3):
     return size * np.exp(-(((t - 5.0) / width) ** 2))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from lindiff.programs.tree import Tree
 
-__all__ = ["are_few", "brackets_of_steps", "may_jump", "moved_jump"]
+__all__ = ["brackets_of_steps", "may_jump", "moved_jump", "perturbed"]
 
 CANDIDATES = 3  # so many of the steepest places are looked at closely
 FEW = 64  # steps of a solution to loose tolerances, each of which may have passed over a jump
@@ -70,15 +70,10 @@ def moved_jump(
         for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:candidates]:
             jump = _jump_between(f, low, high, params, PERSISTENT * size)
             if jump is not None and any(
-                _change(f(jump[0], moved), f(jump[1], moved)) < 0.5 * jump[2] for moved in _perturbed(params)
+                _change(f(jump[0], moved), f(jump[1], moved)) < 0.5 * jump[2] for moved in perturbed(params)
             ):
                 return jump[0]
     return None
-
-
-def are_few(ts: Any) -> bool:
-    """Whether a solver's steps are so few that any of them may have passed over a jump."""
-    return len(ts) - 1 <= FEW
 
 
 def brackets_of_steps(ts: Any) -> tuple[list[tuple[float, float]], int]:
@@ -86,7 +81,7 @@ def brackets_of_steps(ts: Any) -> tuple[list[tuple[float, float]], int]:
 
     Steps are short around a jump; of a few long ones, each is looked at.
     """
-    return (_of_few_steps(ts), FEW) if are_few(ts) else (_of_short_steps(ts), CANDIDATES)
+    return (_of_few_steps(ts), FEW) if len(ts) - 1 <= FEW else (_of_short_steps(ts), CANDIDATES)
 
 
 def _of_few_steps(ts: Any) -> list[tuple[float, float]]:
@@ -138,7 +133,7 @@ def _jump_between(
     return None
 
 
-def _perturbed(params: list[Any]) -> list[list[Any]]:
+def perturbed(params: list[Any]) -> list[list[Any]]:
     """The parameters moved to both sides, each entry by a share of its own."""
     rng = np.random.default_rng(0)
     shares = [STEP * (1 + rng.random(np.shape(p))) for p in params]

@@ -143,7 +143,6 @@ cdef class RadauSteps(Steps):
                 if not self.find_stages(t, h, rtol, atol, tolerance):
                     length *= 0.5
                     self.is_factored = False
-                    self.rejected += self.count > 0
                     continue
                 error = self.error(t, h, rtol, atol, rejected)
                 safety = 0.9 * (2 * ITERATIONS + 1) / (2 * ITERATIONS + self.iterations)
@@ -152,7 +151,6 @@ cdef class RadauSteps(Steps):
                     break
                 length *= fmax(LEAST, factor)
                 self.is_factored = False
-                self.rejected += self.count > 0
                 rejected = True
             before, error_before = trial, error
             length = self.prepare_next(length, factor)
@@ -376,11 +374,8 @@ cdef class RadauSteps(Steps):
             w[i] = x * (W[i][0] + x * (W[i][1] + x * W[i][2]))
         return 0
 
-    def at(self, double t):
-        """The solution at a time between."""
-        cdef double[::1] found = np.zeros(self.n)
-        self.combine(self.step_of(t), t, &found[0])
-        return np.array(found)
+    cdef int open_step(self, Py_ssize_t step) except -1:
+        return 0
 
     # Derivatives.
 

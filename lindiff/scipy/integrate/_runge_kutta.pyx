@@ -170,7 +170,6 @@ cdef class ExplicitSteps(Steps):
                     break
                 length *= fmax(LEAST, factor)  # which is LEAST for NaN
                 rejected = True
-                self.rejected += self.count > 0
             length *= fmin(1.0 if rejected else MOST, factor)
             if error < REST:
                 length = fmin(length, at_rest)
@@ -277,11 +276,12 @@ cdef class ExplicitSteps(Steps):
         return 0
 
     cdef int combine(self, Py_ssize_t step, double t, double *found) noexcept:
-        """y + h Σ w_i(x) k_i, of zeros."""
+        """y + h Σ w_i(x) k_i"""
         cdef double h = self.t[step + 1] - self.t[step]
         cdef const double *y = self.state(step)
         cdef double weights[STAGES]
         cdef Py_ssize_t i, d
+        memset(found, 0, self.n * sizeof(double))
         self.method.weights((t - self.t[step]) / h, weights)
         for i in range(self.method.all):
             add_scaled(weights[i], self.stages(step) + i * self.n, found, self.n)
@@ -339,18 +339,11 @@ cdef class ExplicitSteps(Steps):
         memcpy(self.state(self.count), &self.y_new[0], self.n * sizeof(double))
         return 0
 
-    def at(self, double t):
-        """The solution at a time between."""
-        cdef double[:, ::1] found = np.zeros((1, self.n))
-        cdef Py_ssize_t step, segment
-        cdef double h
-        step = self.step_of(t)
-        segment = np.searchsorted(self.begins, step, side="right") - 1
+    cdef int open_step(self, Py_ssize_t step) except -1:
+        cdef Py_ssize_t segment = np.searchsorted(self.begins, step, side="right") - 1
         self.recall(segment)
-        h = self.t[step + 1] - self.t[step]
-        self.further_stages(self.t[step], h, self.state(step), self.stages(step))
-        self.combine(step, t, &found[0, 0])
-        return np.array(found[0])
+        return self.further_stages(self.t[step], self.t[step + 1] - self.t[step], self.state(step),
+                                   self.stages(step))
 
     # Derivatives.
 

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.integrate
 
 from lindiff.programs.evaluating import evaluator
+from lindiff.scipy.integrate._discontinuities import Discontinuities
 from lindiff.scipy.integrate._field import Field
-from lindiff.scipy.integrate._jumps import are_few, may_jump
+from lindiff.scipy.integrate._jumps import may_jump, perturbed
 from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
 from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
@@ -203,12 +204,22 @@ class Stepped:
     def ts(self) -> Any:
         return self.steps.times
 
-    @property
-    def may_have_jumped(self) -> bool:
-        """Whether the right-hand side may jump, and steps may have met it: too long, or few in all."""
-        may_have_met = self.steps.rejected or are_few(self.ts)
-        known = self.slopes.evaluator.known() if may_have_met else None
-        return known is not None and (known.tree is None or may_jump(known.tree))
+    def moved_jump(self) -> float | None:
+        """The time of a jump of the right-hand side that the state or parameters move; None without one."""
+        known = self.slopes.evaluator.known()
+        if known is None or (known.tree is not None and not may_jump(known.tree)):
+            return None
+        jumps = Discontinuities(self.steps, self.slopes)
+        if not jumps.times:
+            return None
+        size = float(np.max(np.abs(self.states))) or 1.0
+        for shift, *moved in perturbed([np.zeros_like(self.y0), *self.params]):
+            slopes = Stepped(self.field, moved, self.t0, self.y0)._slopes(None, [], None)
+            changes = jumps.sizes if slopes is None else jumps.changes(slopes, size * shift)
+            for (time, _), before, change in zip(jumps.times, jumps.sizes, changes, strict=True):
+                if change < 0.5 * before:
+                    return time
+        return None
 
     @property
     def evaluations(self) -> int:

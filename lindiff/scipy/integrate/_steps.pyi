@@ -5,5 +5,5 @@ from lindiff.scipy.integrate._slopes import Slopes
 class Steps:
     times: Any
     evaluations: int
-    rejected: int
     def __init__(self, slopes: Slopes, n: int) -> None: ...
+    def at(self, t: float) -> Any: ...

@@ -18,11 +18,6 @@ cdef class Steps:
     slopes : Slopes
     n : int
         Numbers in a state.
-
-    Attributes
-    ----------
-    rejected : int
-        Attempts that were too long, without those at the first step.
     """
 
     def __init__(self, Slopes slopes, Py_ssize_t n):
@@ -40,7 +35,7 @@ cdef class Steps:
 
     cdef int begin_times(self, double t0, points) except -1:
         self.points = None if points is None else np.array(points, np.float64)
-        self.count = self.rejected = 0
+        self.count = 0
         self.t, self.first_point = np.empty(FEWEST), np.zeros(FEWEST, np.intp)
         self.t[0] = t0
         return 0
@@ -65,3 +60,19 @@ cdef class Steps:
         """The number of the step in which a time lies."""
         cdef double sign = 1.0 if self.t[self.count] > self.t[0] else -1.0
         return min(max(np.searchsorted(sign * self.times, sign * t) - 1, 0), self.count - 1)
+
+    cdef int open_step(self, Py_ssize_t step) except -1:
+        """Have what the interpolant of a step needs."""
+        raise NotImplementedError
+
+    cdef int combine(self, Py_ssize_t step, double t, double *found) noexcept:
+        """The interpolant of a step, at a time in it."""
+        return -1
+
+    def at(self, double t):
+        """The solution at a time between."""
+        cdef double[::1] found = np.zeros(self.n)
+        cdef Py_ssize_t step = self.step_of(t)
+        self.open_step(step)
+        self.combine(step, t, &found[0])
+        return np.array(found)

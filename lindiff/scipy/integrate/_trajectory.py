@@ -99,26 +99,29 @@ class Problem:
         if self._witnessed is not None:
             self._witnessed.refuse_changes("the right-hand side")
 
-    def warn_of_moved_jumps(self, solution: Any, params: list[Any]) -> None:
-        """Warn of a jump of the right-hand side that is moved by parameters or the state."""
+    def moved_jump(self, solution: Any, params: list[Any]) -> float | None:
+        """The time of a jump of the right-hand side that the state or parameters move; None without one."""
         brackets, candidates = brackets_of_steps(solution.ts)
         if not brackets:
-            return
+            return None
         size = max(float(np.max(np.abs(solution(low)))) for low, _ in brackets) or 1.0
 
         def field(t: float, of: list[Any]) -> Any:
             return value(self.field(t, solution(t) + size * of[0], [p[()] for p in of[1:]]))
 
         start = np.zeros_like(solution(solution.ts[0]))
-        place = moved_jump(field, brackets, [start, *map(value, params)], candidates)
-        if place is not None:
-            warnings.warn(
-                f"the right-hand side jumps at t = {place:.6g}, at a time that the state or the parameters "
-                f"move: derivatives of the solution miss what the jump adds. Solve up to that time, as a "
-                f"Variable, and from it on: t_span is differentiated, too",
-                UserWarning,
-                stacklevel=2,
-            )
+        return moved_jump(field, brackets, [start, *map(value, params)], candidates)
+
+
+def _warn_of_jump(time: float | None) -> None:
+    if time is not None:
+        warnings.warn(
+            f"the right-hand side jumps at t = {time:.6g}, at a time that the state or the parameters "
+            f"move: derivatives of the solution miss what the jump adds. Solve up to that time, as a "
+            f"Variable, and from it on: t_span is differentiated, too",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 class _State:
@@ -176,8 +179,8 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             found = problem.by_steps_beside(t0, ts, y0, params)
             steps = found if found is not None and found.are_near(Y) else None
             may_be_beside = steps is not None
-        if steps is not None and steps.may_have_jumped:
-            problem.warn_of_moved_jumps(steps, params)
+        if steps is not None:
+            _warn_of_jump(steps.moved_jump())
         return steps
 
     def pushed(s0: Any, params_dot: list[Any]) -> Any:
@@ -187,7 +190,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         if Y_dot is not None:
             return Y_dot
         if along is None and solution is not None and is_kept:
-            problem.warn_of_moved_jumps(solution(), params)
+            _warn_of_jump(problem.moved_jump(solution(), params))
         state = _State([y0, y0])
 
         def variational(t: Any, both: Any, both_params: list[Any]) -> Any:
@@ -216,7 +219,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             back = _chained(problem)
         else:
             path = solution()
-            problem.warn_of_moved_jumps(path, params)
+            _warn_of_jump(problem.moved_jump(path, params))
             back = _along(problem, path)
         adjoint, params_bar = np.zeros_like(value(Y_bar[0])), [np.zeros_like(value(p)) for p in params]
         for i in range(len(ts) - 1, -1, -1):

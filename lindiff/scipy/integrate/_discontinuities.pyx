@@ -1,0 +1,160 @@
+"""Where slopes jump along a solution by steps.
+
+In each step the interpolant is followed to where the slopes bend most: x, (x + z) / 2 and z have the bend
+
+    |f((x + z) / 2) - (f(x) + f(z)) / 2|,
+
+of which a half of the interval has a quarter where f is smooth, a half where it has a kink, and all where it
+jumps.
+"""
+
+cimport cython
+cimport numpy as cnp
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport fabs, fmax, isfinite
+from libc.string cimport memcpy
+
+from lindiff.scipy.integrate._slopes cimport Slopes
+from lindiff.scipy.integrate._steps cimport Steps
+
+import numpy as np
+
+cnp.import_array()
+
+cdef double LEAST = 1e-6    # of the largest slopes: no jump is smaller
+cdef double SMOOTH = 0.125  # of the bend of a step: what halves have less of is no jump
+cdef double NARROW = 1e-11  # of a step,
+cdef double ROUNDING = 1e-14  # and of a time: rounding moves the place of a jump in a smaller interval
+
+
+@cython.final
+cdef class Discontinuities:
+    """Places where slopes jump along a solution.
+
+    Parameters
+    ----------
+    steps : Steps
+    slopes : Slopes
+
+    Attributes
+    ----------
+    times : ndarray
+        Of each jump a time before and a time after, close to each other.
+    sizes : ndarray
+        Of each jump, of the component that jumps most beside its largest slope.
+    """
+
+    cdef Steps steps
+    cdef Py_ssize_t n
+    cdef double[::1] size, state        # the largest slopes, and the state that is looked at
+    cdef double[:, ::1] f               # slopes at five times: ends, middle, and the middles between
+    cdef list numbers                   # of the steps with jumps
+    cdef readonly list times, sizes
+
+    def __init__(self, Steps steps, Slopes slopes):
+        cdef Py_ssize_t step
+        self.steps, self.n = steps, steps.n
+        self.size, self.state = np.zeros(self.n), np.zeros(self.n)
+        self.f = np.zeros((5, self.n))
+        self.numbers, self.times, self.sizes = [], [], []
+        self.find_sizes(slopes)
+        for step in range(steps.count):
+            PyErr_CheckSignals()
+            self.search(slopes, step)
+
+    cdef int find_sizes(self, Slopes slopes) except -1:
+        cdef Py_ssize_t step, d
+        for step in range(self.steps.count):
+            self.steps.open_step(step)
+            self.evaluate(slopes, step, self.steps.t[step], 0)
+            for d in range(self.n):
+                if isfinite(self.f[0, d]):
+                    self.size[d] = fmax(self.size[d], fabs(self.f[0, d]))
+        return 0
+
+    cdef int evaluate(self, Slopes slopes, Py_ssize_t step, double t, Py_ssize_t place) except -1:
+        """The slopes at a time in a step, which go to this place."""
+        self.steps.combine(step, t, &self.state[0])
+        return self.evaluate_at(slopes, t, place)
+
+    cdef int evaluate_at(self, Slopes slopes, double t, Py_ssize_t place) except -1:
+        slopes.t[0] = t
+        memcpy(slopes.y, &self.state[0], self.n * sizeof(double))
+        slopes.run()
+        memcpy(&self.f[place, 0], slopes.result, self.n * sizeof(double))
+        return 0
+
+    cdef int search(self, Slopes slopes, Py_ssize_t step) except -1:
+        """Halve a step to where its slopes bend most, as long as they do."""
+        cdef double low = self.steps.t[step], high = self.steps.t[step + 1], middle = low + 0.5 * (high - low)
+        cdef double left, right, bend = -1.0
+        cdef double least = NARROW * fabs(high - low) + ROUNDING * fmax(fabs(low), fabs(high))
+        if fabs(high - low) <= least:
+            return 0
+        self.steps.open_step(step)
+        self.evaluate(slopes, step, low, 0)
+        self.evaluate(slopes, step, middle, 2)
+        self.evaluate(slopes, step, high, 4)
+        while fabs(high - low) > least:
+            left, right = low + 0.5 * (middle - low), middle + 0.5 * (high - middle)
+            self.evaluate(slopes, step, left, 1)
+            self.evaluate(slopes, step, right, 3)
+            if bend < 0.0:
+                bend = fmax(self.bend(0, 2, 4), fmax(self.bend(0, 1, 2), self.bend(2, 3, 4)))
+            if self.bend(0, 1, 2) >= self.bend(2, 3, 4):
+                high, middle = middle, left
+                self.move(2, 4)
+                self.move(1, 2)
+            else:
+                low, middle = middle, right
+                self.move(2, 0)
+                self.move(3, 2)
+            if self.bend(0, 2, 4) <= fmax(LEAST, SMOOTH * bend):
+                return 0
+        self.numbers.append(step)
+        self.times.append((low, high))
+        self.sizes.append(self.change(0, 4))
+        return 0
+
+    cdef int move(self, Py_ssize_t source, Py_ssize_t place) noexcept:
+        memcpy(&self.f[place, 0], &self.f[source, 0], self.n * sizeof(double))
+        return 0
+
+    cdef double bend(self, Py_ssize_t low, Py_ssize_t middle, Py_ssize_t high) noexcept:
+        cdef double most = 0.0
+        cdef Py_ssize_t d
+        for d in range(self.n):
+            if self.size[d] > 0.0:
+                most = fmax(most, fabs(self.f[middle, d] - 0.5 * (self.f[low, d] + self.f[high, d]))
+                            / self.size[d])
+        return most
+
+    cdef double change(self, Py_ssize_t low, Py_ssize_t high) noexcept:
+        cdef double most = 0.0
+        cdef Py_ssize_t d
+        for d in range(self.n):
+            if self.size[d] > 0.0:
+                most = fmax(most, fabs(self.f[high, d] - self.f[low, d]) / self.size[d])
+        return most
+
+    def changes(self, Slopes slopes, double[::1] shift):
+        """Between the same times, of other slopes and states moved by so much: as ``sizes``."""
+        cdef Py_ssize_t k, step
+        cdef double low, high
+        found = []
+        for k in range(len(self.times)):
+            step, (low, high) = self.numbers[k], self.times[k]
+            self.steps.open_step(step)
+            self.evaluate_moved(slopes, step, low, shift, 0)
+            self.evaluate_moved(slopes, step, high, shift, 4)
+            found.append(self.change(0, 4))
+        return found
+
+    cdef int evaluate_moved(self, Slopes slopes, Py_ssize_t step, double t, double[::1] shift,
+                            Py_ssize_t place) except -1:
+        cdef Py_ssize_t d
+        self.steps.combine(step, t, &self.state[0])
+        for d in range(self.n):
+            self.state[d] += shift[d]
+        return self.evaluate_at(slopes, t, place)
