@@ -53,3 +53,7 @@ cdef blas_int syevd(bint lower, blas_int n, scalar *A, blas_int lda, void *lam, 
 cdef blas_int gesdd(blas_int m, blas_int n, scalar *At, void *s, scalar *Ut, scalar *V,
                     scalar *work, blas_int lwork, void *rwork, blas_int *iwork) noexcept nogil
 cdef blas_int getrf(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept nogil
+cdef blas_int gbtrf(blas_int n, blas_int below, blas_int above, scalar *A, blas_int lda,
+                    blas_int *piv) noexcept nogil
+cdef void gbtrs(bint transpose, blas_int n, blas_int below, blas_int above, scalar *LU, blas_int ldlu,
+                blas_int *piv, scalar *x) noexcept nogil

@@ -18,6 +18,7 @@ A = Uᴴ diag(λ) U, rows of Ū are            syevd or heevd 'U' (for the lower
 eigenvectors                               eigenvectors are rows of U
 LU: A = L U P, U unit upper, P exchanges   getrf (of the transpose: its U is our Lᵀ, its L our Uᵀ, and it
 columns                                    exchanges rows where we exchange columns)
+of a band, by rows                         gbtrf, below and above exchanged
 SVD                                        not flipped, see `gesdd`
 =========================================  ==============================================================
 
@@ -315,3 +316,35 @@ cdef blas_int getrf(blas_int n, scalar *A, blas_int lda, blas_int *piv) noexcept
     else:
         lapack.zgetrf(&n, &n, A, &la, piv, &info)
     return info
+
+
+cdef blas_int gbtrf(blas_int n, blas_int below, blas_int above, scalar *A, blas_int lda,
+                    blas_int *piv) noexcept nogil:
+    """The same of a band, for gbtrs: a_ij is A[i * lda + below + above + j - i], and each row has room for
+    `above` more numbers at its end.
+    """
+    cdef blas_int la = leading(lda), info = 0
+    if scalar is float:
+        lapack.sgbtrf(&n, &n, &above, &below, A, &la, piv, &info)
+    elif scalar is double:
+        lapack.dgbtrf(&n, &n, &above, &below, A, &la, piv, &info)
+    elif scalar is complex64:
+        lapack.cgbtrf(&n, &n, &above, &below, A, &la, piv, &info)
+    else:
+        lapack.zgbtrf(&n, &n, &above, &below, A, &la, piv, &info)
+    return info
+
+
+cdef void gbtrs(bint transpose, blas_int n, blas_int below, blas_int above, scalar *LU, blas_int ldlu,
+                blas_int *piv, scalar *x) noexcept nogil:
+    """x := A⁻¹ x, or A⁻ᵀ x, by gbtrf's factors."""
+    cdef blas_int la = leading(ldlu), one = 1, info = 0
+    cdef char flag = b"N" if transpose else b"T"
+    if scalar is float:
+        lapack.sgbtrs(&flag, &n, &above, &below, &one, LU, &la, piv, x, &n, &info)
+    elif scalar is double:
+        lapack.dgbtrs(&flag, &n, &above, &below, &one, LU, &la, piv, x, &n, &info)
+    elif scalar is complex64:
+        lapack.cgbtrs(&flag, &n, &above, &below, &one, LU, &la, piv, x, &n, &info)
+    else:
+        lapack.zgbtrs(&flag, &n, &above, &below, &one, LU, &la, piv, x, &n, &info)

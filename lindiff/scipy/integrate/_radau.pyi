@@ -1,10 +1,12 @@
 from typing import Any
 
+from lindiff.scipy.integrate._jacobians import Jacobian
 from lindiff.scipy.integrate._slopes import Slopes
 from lindiff.scipy.integrate._steps import Steps
 
 class RadauSteps(Steps):
-    def __init__(self, slopes: Slopes, along: Slopes, n: int) -> None: ...
+    jacobian: Jacobian
+    def __init__(self, slopes: Slopes, jacobian: Jacobian, n: int) -> None: ...
     def run(
         self,
         t0: float,

@@ -18,8 +18,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, nextafter, pow, sqrt
 from libc.string cimport memcpy, memset
 
-from lindiff.kernels.lu cimport getrf_one, getrs_one
-from lindiff.kernels.rowmajor cimport blas_int
+from lindiff.scipy.integrate._jacobians cimport STAGES, Jacobian
 from lindiff.scipy.integrate._slopes cimport Slopes, add_scaled, first_length, is_zero, norm
 from lindiff.scipy.integrate._steps cimport Steps
 
@@ -28,7 +27,6 @@ import numpy as np
 cnp.import_array()
 
 cdef enum:
-    STAGES = 3
     ITERATIONS = 6   # of Newton's, at most
     ORDER = 3        # of the estimate of the error
 
@@ -71,37 +69,33 @@ cdef double[3][3] T_INVERSE = [
 cdef class RadauSteps(Steps):
     """The steps of the method along a solution, and their derivatives.
 
-    Memory: of each step its state and stages, 4n numbers; n² numbers for the factors, 9n² in derivatives.
+    Memory: of each step its state and stages, 4n numbers, besides what the Jacobian takes.
 
     Parameters
     ----------
     slopes : Slopes
-    along : Slopes
-        Their derivatives in a direction of the state: columns of the Jacobian.
+    jacobian : Jacobian
+        Of these by the state.
     n : int
         Numbers in a state.
     """
 
-    cdef Slopes along
+    cdef readonly Jacobian jacobian
     cdef Py_ssize_t room                # of these numbers of steps:
     cdef double[::1] Y, Z               # the states in which they begin, and their stages
-    cdef double[::1] f, J, real, scale, error_of, slopes_of, stages_of, change
-    cdef double complex[::1] imaginary, change_of_two
-    cdef blas_int[::1] pivots, pivots_of_two, pivots_of_stages
-    cdef double[::1] M, right           # of the equations for the derivatives of a step
+    cdef double[::1] f, scale, error_of, slopes_of, stages_of, change
+    cdef double complex[::1] change_of_two
+    cdef double[::1] right              # of the equations for the derivatives of a step
     cdef bint is_factored, is_current
     cdef double rate
     cdef int iterations
 
-    def __init__(self, Slopes slopes, Slopes along, Py_ssize_t n):
+    def __init__(self, Slopes slopes, Jacobian jacobian, Py_ssize_t n):
         Steps.__init__(self, slopes, n)
-        self.along = along
+        self.jacobian = jacobian
         self.f, self.scale, self.error_of, self.change = (np.zeros(n) for _ in range(4))
         self.slopes_of, self.stages_of, self.right = (np.zeros(STAGES * n) for _ in range(3))
-        self.M = np.zeros(0)
-        self.J, self.real = np.zeros(n * n), np.zeros(n * n)
-        self.imaginary, self.change_of_two = np.zeros(n * n, np.complex128), np.zeros(n, np.complex128)
-        self.pivots, self.pivots_of_two = np.zeros(n, np.intc), np.zeros(n, np.intc)
+        self.change_of_two = np.zeros(n, np.complex128)
 
     # Forward.
 
@@ -121,7 +115,7 @@ cdef class RadauSteps(Steps):
         length = first_length(self.slopes, t0, end, self.state(0), &self.f[0], ORDER, rtol, atol, longest) \
             if first is None else first
         before = error_before = -1.0  # not known
-        self.find_jacobian(t0, self.state(0), &self.J[0])
+        self.jacobian.find(t0, self.state(0))
         self.is_factored, self.is_current = False, True
         found = [np.array(y0)]
         while direction * (t - end) < 0.0:
@@ -186,32 +180,9 @@ cdef class RadauSteps(Steps):
         memcpy(f, self.slopes.result, self.n * sizeof(double))
         return 0
 
-    cdef int find_jacobian(self, double t, const double *y, double *J) except -1:
-        """Column by column."""
-        cdef Py_ssize_t j, i
-        self.along.t[0] = t
-        memcpy(self.along.y, y, self.n * sizeof(double))
-        memset(self.along.direction, 0, self.n * sizeof(double))
-        for j in range(self.n):
-            self.along.direction[j] = 1.0
-            self.along.run()
-            self.along.direction[j] = 0.0
-            for i in range(self.n):
-                J[i * self.n + j] = self.along.result[i]
-        return 0
-
     cdef int factor(self, double h) except -1:
         """Those of μ/h - J."""
-        cdef Py_ssize_t i, n = self.n
-        cdef blas_int order = <blas_int>n
-        for i in range(n * n):
-            self.real[i] = -self.J[i]
-            self.imaginary[i] = -self.J[i]
-        for i in range(n):
-            self.real[i * (n + 1)] += MU / h
-            self.imaginary[i * (n + 1)] += MU_COMPLEX / h
-        getrf_one(order, &self.real[0], order, &self.pivots[0])
-        getrf_one(order, &self.imaginary[0], order, &self.pivots_of_two[0])
+        self.jacobian.factor(MU / h, MU_COMPLEX / h)
         self.is_factored = True
         return 0
 
@@ -232,7 +203,7 @@ cdef class RadauSteps(Steps):
                 return True
             if self.is_current:
                 return False
-            self.find_jacobian(t, y, &self.J[0])
+            self.jacobian.find(t, y)
             self.is_current, self.is_factored = True, False
 
     cdef int extrapolate(self, double t, double h, double *Z) noexcept:
@@ -278,10 +249,9 @@ cdef class RadauSteps(Steps):
             before = size
         return False
 
-    cdef double correct(self, double h, const double *V) noexcept:
+    cdef double correct(self, double h, const double *V) except -1.0:
         """Solve for the change of V; its size."""
         cdef Py_ssize_t d, n = self.n
-        cdef blas_int order = <blas_int>n
         cdef const double *F = &self.slopes_of[0]
         cdef double total = 0.0
         for d in range(n):
@@ -292,8 +262,8 @@ cdef class RadauSteps(Steps):
                 + 1j * (T_INVERSE[2][0] * F[d] + T_INVERSE[2][1] * F[n + d]
                         + T_INVERSE[2][2] * F[2 * n + d]) \
                 - MU_COMPLEX / h * (V[n + d] + 1j * V[2 * n + d])
-        getrs_one(0, order, 1, &self.real[0], order, &self.pivots[0], &self.change[0], 1)
-        getrs_one(0, order, 1, &self.imaginary[0], order, &self.pivots_of_two[0], &self.change_of_two[0], 1)
+        self.jacobian.solve(&self.change[0])
+        self.jacobian.solve_complex(&self.change_of_two[0])
         for d in range(n):
             total += (self.change[d] / self.scale[d]) ** 2
             total += (self.change_of_two[d].real / self.scale[d]) ** 2
@@ -317,14 +287,13 @@ cdef class RadauSteps(Steps):
             size = self.estimated(h, &self.slopes_of[0])
         return size
 
-    cdef double estimated(self, double h, const double *f) noexcept:
+    cdef double estimated(self, double h, const double *f) except -1.0:
         """Of (μ/h - J)⁻¹ (f + Σ e_i Z_i / h)."""
         cdef Py_ssize_t i, n = self.n
-        cdef blas_int order = <blas_int>n
         memcpy(&self.error_of[0], f, n * sizeof(double))
         for i in range(STAGES):
             add_scaled(E[i] / h, self.stages(self.count) + i * n, &self.error_of[0], n)
-        getrs_one(0, order, 1, &self.real[0], order, &self.pivots[0], &self.error_of[0], 1)
+        self.jacobian.solve(&self.error_of[0])
         return norm(&self.error_of[0], &self.scale[0], n)
 
     cdef double prepare_next(self, double length, double factor) except? -1.0:
@@ -344,7 +313,7 @@ cdef class RadauSteps(Steps):
         else:
             self.is_factored = False
         if is_slow:
-            self.find_jacobian(t, y, &self.J[0])
+            self.jacobian.find(t, y)
         self.is_current = is_slow
         return length * factor
 
@@ -379,34 +348,36 @@ cdef class RadauSteps(Steps):
 
     # Derivatives.
 
-    cdef int at_stage(self, Slopes slopes, Py_ssize_t step, Py_ssize_t i) noexcept:
-        """Give ``slopes`` the time and the state of a stage."""
+    cdef int state_at_stage(self, Py_ssize_t step, Py_ssize_t i, double *found) noexcept:
         cdef const double *y = self.state(step)
         cdef const double *Z = self.stages(step) + i * self.n
         cdef Py_ssize_t d
-        slopes.t[0] = self.t[step] + C[i] * (self.t[step + 1] - self.t[step])
         for d in range(self.n):
-            slopes.y[d] = y[d] + Z[d]
+            found[d] = y[d] + Z[d]
         return 0
+
+    cdef int at_stage(self, Slopes slopes, Py_ssize_t step, Py_ssize_t i) noexcept:
+        """Give ``slopes`` the time and the state of a stage."""
+        slopes.t[0] = self.t[step] + C[i] * (self.t[step + 1] - self.t[step])
+        return self.state_at_stage(step, i, slopes.y)
 
     cdef int equations(self, Py_ssize_t step) except -1:
         """The factors of M = 1 - h (a_ij J_j)."""
-        cdef Py_ssize_t i, j, r, c, n = self.n, m = STAGES * self.n
+        cdef Py_ssize_t i, j, grown = -1
         cdef double h = self.t[step + 1] - self.t[step]
-        cdef blas_int order = <blas_int>m
-        if self.M.shape[0] == 0:
-            self.M, self.pivots_of_stages = np.zeros(m * m), np.zeros(m, np.intc)
-        for j in range(STAGES):
-            self.at_stage(self.along, step, j)
-            memcpy(&self.error_of[0], self.along.y, n * sizeof(double))
-            self.find_jacobian(self.along.t[0], &self.error_of[0], &self.J[0])
-            for i in range(STAGES):
-                for r in range(n):
-                    for c in range(n):
-                        self.M[(i * n + r) * m + j * n + c] = -h * A[i][j] * self.J[r * n + c]
-        for i in range(m):
-            self.M[i * (m + 1)] += 1.0
-        getrf_one(order, &self.M[0], order, &self.pivots_of_stages[0])
+        cdef double factors[STAGES]
+        while grown != self.jacobian.grown:  # else M has no room for all entries
+            grown = self.jacobian.grown
+            self.jacobian.begin_stages()
+            for j in range(STAGES):
+                self.state_at_stage(step, j, &self.error_of[0])
+                self.jacobian.find(self.t[step] + C[j] * h, &self.error_of[0])
+                if grown != self.jacobian.grown:
+                    break
+                for i in range(STAGES):
+                    factors[i] = h * A[i][j]
+                self.jacobian.put_stage(j, factors)
+        self.jacobian.factor_stages()
         return 0
 
     def pull(self, Slopes back, rows_bar):
@@ -434,7 +405,6 @@ cdef class RadauSteps(Steps):
         cdef double weights[STAGES]
         cdef double *Z_bar = &self.right[0]
         cdef Py_ssize_t i, j, p, n = self.n
-        cdef blas_int order = <blas_int>(STAGES * n)
         memset(Z_bar, 0, STAGES * n * sizeof(double))
         memcpy(Z_bar + 2 * n, y_bar, n * sizeof(double))
         for p in range(self.first_point[step], self.first_point[step + 1]):
@@ -445,7 +415,7 @@ cdef class RadauSteps(Steps):
         if is_zero(Z_bar, STAGES * n):
             return 0
         self.equations(step)
-        getrs_one(1, order, 1, &self.M[0], order, &self.pivots_of_stages[0], Z_bar, 1)
+        self.jacobian.solve_stages(True, Z_bar)
         for j in range(STAGES):
             self.at_stage(back, step, j)
             memset(back.direction, 0, n * sizeof(double))
@@ -477,7 +447,6 @@ cdef class RadauSteps(Steps):
         cdef double weights[STAGES]
         cdef double *Z_dot = &self.right[0]
         cdef Py_ssize_t i, j, p, n = self.n
-        cdef blas_int order = <blas_int>(STAGES * n)
         self.equations(step)
         memset(Z_dot, 0, STAGES * n * sizeof(double))
         for j in range(STAGES):
@@ -486,7 +455,7 @@ cdef class RadauSteps(Steps):
             along.run()
             for i in range(STAGES):
                 add_scaled(h * A[i][j], along.result, Z_dot + i * n, n)
-        getrs_one(0, order, 1, &self.M[0], order, &self.pivots_of_stages[0], Z_dot, 1)
+        self.jacobian.solve_stages(False, Z_dot)
         for p in range(self.first_point[step], self.first_point[step + 1]):
             self.weights(step, self.points[p], weights)
             add_scaled(1.0, y_dot, &Y_dot[p, 0], n)

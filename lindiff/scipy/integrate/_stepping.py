@@ -4,6 +4,8 @@ and the derivatives of their steps.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +15,7 @@ import scipy.integrate
 from lindiff.programs.evaluating import evaluator
 from lindiff.scipy.integrate._discontinuities import Discontinuities
 from lindiff.scipy.integrate._field import Field
+from lindiff.scipy.integrate._jacobians import BandedJacobian, DenseJacobian, TooWide
 from lindiff.scipy.integrate._jumps import may_jump, perturbed
 from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
@@ -29,8 +32,15 @@ METHODS = {
     "Radau": scipy.integrate.Radau,
 }
 
-# Numbers in a state, above which the equations for all stages of an implicit step at once cost too much.
+# Numbers in a state, above which the equations for all stages of an implicit step at once cost too much,
+# unless they have a band.
 IMPLICIT = 100
+
+# Numbers in a state, above which it may pay to look for a band,
+FEW = 20
+
+# and what part of its numbers, or how many, may be in a row of the band.
+SPARSE, WIDEST = 0.25, 200
 
 # Bytes of stages that are kept, however many steps there are.
 KEPT = 1 << 25
@@ -123,29 +133,43 @@ class Stepped:
     def solved(self, stepping: Stepping, end: float, points: Any) -> bool:
         """Find it; False where the right-hand side has no program, or the steps do not come to the end."""
         slopes = self._slopes(None, [], None)
-        steps = None if slopes is None else self._steps(stepping.solver, slopes)
-        if slopes is None or steps is None:
+        if slopes is None:
             return False
-        self.slopes, self.steps = slopes, steps
+        self.slopes = slopes
         self._problem = stepping, end, points
+        for steps in self._ways(stepping.solver, slopes):
+            self.steps = steps
+            try:
+                self.states = self._run(steps, stepping, end, points)
+            except TooWide:
+                continue
+            return self.states is not None
+        return False
+
+    def _run(self, steps: ExplicitSteps | RadauSteps, stepping: Stepping, end: float, points: Any) -> Any:
         atol = np.full_like(self.y0, stepping.atol)
         first = None if stepping.first_step is None else float(stepping.first_step)
         problem = self.t0, end, self.y0, points, stepping.rtol, atol, stepping.max_step, first
         if isinstance(steps, RadauSteps):
-            self.states = steps.run(*problem)
-        else:
-            self.states = steps.run(*problem, stepping.at_rest, stepping.leaves_stiff)
-        return self.states is not None
+            return steps.run(*problem)
+        return steps.run(*problem, stepping.at_rest, stepping.leaves_stiff)
 
-    def _steps(self, solver: Any, slopes: Slopes) -> ExplicitSteps | RadauSteps | None:
+    def _ways(self, solver: Any, slopes: Slopes) -> Iterator[ExplicitSteps | RadauSteps]:
+        """Steps that can be taken, the cheapest ones first."""
         n = len(self.y0)
         if solver is not scipy.integrate.Radau:
-            return ExplicitSteps(method_of(solver), slopes, n, KEPT)
-        if n > IMPLICIT:
-            return None
+            yield ExplicitSteps(method_of(solver), slopes, n, KEPT)
+            return
         direction = np.zeros_like(self.y0)
         columns = self._slopes("pushforward", [direction], direction, by_params=False)
-        return None if columns is None else RadauSteps(slopes, columns, n)
+        if columns is None:
+            return
+        if n > FEW:
+            widest = min(int(SPARSE * n), WIDEST)
+            with contextlib.suppress(TooWide):
+                yield RadauSteps(slopes, BandedJacobian(columns, n, self.t0, self.y0, widest), n)
+        if n <= IMPLICIT:
+            yield RadauSteps(slopes, DenseJacobian(columns, n), n)
 
     def refuse_changes(self) -> None:
         """Raise where the right-hand side is another function now."""
@@ -169,14 +193,22 @@ class Stepped:
         """The cotangents of the first state and of the parameters; None where they have no program."""
         y_bar = np.zeros_like(self.y0)
         back = self._slopes("full pullback", [y_bar], y_bar)
-        return None if back is None else self.steps.pull(back, Y_bar)
+        if back is None:
+            return None
+        with contextlib.suppress(TooWide):
+            return self.steps.pull(back, Y_bar)
+        return None
 
     def push(self, y0_dot: Any, params_dot: list[Any]) -> Any:
         """The tangents of the states; None where they have no program."""
         y_dot = np.array(y0_dot, np.float64)
         dots = [y_dot, *[p[()] if hasattr(p, "shape") else p for p in params_dot]]
         along = self._slopes("pushforward", dots, y_dot)
-        return None if along is None else self.steps.push(along, y0_dot)
+        if along is None:
+            return None
+        with contextlib.suppress(TooWide):
+            return self.steps.push(along, y0_dot)
+        return None
 
     def _slopes(
         self, of: str | None, given: list[Any], direction: Any, by_params: bool = True

@@ -71,9 +71,11 @@ def solve_ivp(
     computed with the lengths of the steps as constants (and Newton's iteration taken to its end).  A gradient
     costs some three solutions, whatever the number of parameters.  What `fun` does besides computing its
     result (prints, counters) happens in the first calls only.  Memory: the stages of as many steps as fit
-    into 32 MB; of T steps more, the states at √T, between which they are computed again; of ``Radau``, which
-    takes states of up to 100 numbers, all.  The solutions of ``BDF`` and ``LSODA`` are SciPy's, with the
-    derivatives of ``Radau`` to the same tolerances.
+    into 32 MB; of T steps more, the states at √T, between which they are computed again; of ``Radau`` all.
+    ``Radau`` takes states of up to 100 numbers, and more where the slopes of each depend on a few others, as
+    in differential equations on a grid: which these are it finds by itself.  The solutions of ``BDF`` and
+    ``LSODA``, and of ``Radau`` with ``jac`` or ``jac_sparsity``, are SciPy's, with the derivatives of
+    ``Radau`` to the same tolerances.
 
     For other methods, functions and options, and for derivatives of derivatives, forward mode integrates the
     variational equation, reverse mode the adjoint equation along the solution found before (a state of n plus
@@ -160,7 +162,7 @@ def solve_ivp(
         return found
 
     def by_steps_beside(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
-        if method not in ("BDF", "LSODA"):
+        if method not in ("BDF", "LSODA") and not (method == "Radau" and stepping is None):
             return None
         told = {name: options[name] for name in ("rtol", "atol", "max_step") if name in options}
         return solved_like_lsoda(field, (t0, float(value(t1))), ts, y0, params, **told)
