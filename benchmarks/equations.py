@@ -83,6 +83,12 @@ def network(t: Any, y: Any, p: Any, xp: Any) -> Any:
     return xp.tanh(xp.reshape(p[: n * n], (n, n)) @ y + p[n * n :]) - 0.5 * y
 
 
+def diffusion(t: Any, y: Any, p: Any, xp: Any) -> Any:
+    """Fisher's equation: what spreads and grows, by its values on a grid."""
+    around = xp.concatenate([xp.zeros(1), y, xp.zeros(1)])
+    return p[0] * len(y) ** 2 * (around[2:] - 2 * y + around[:-2]) + p[1] * y * (1 - y)
+
+
 def problems() -> list[Problem]:
     rng = np.random.default_rng(0)
     usual = {"rtol": 1.49012e-8, "atol": 1.49012e-8}
@@ -121,6 +127,17 @@ def problems() -> list[Problem]:
             ("odeint", "RK45", "DOP853"),
             usual,
             "Dopri8",
+        ),
+        Problem(
+            "diffusion, 200 places, 2 rates",
+            diffusion,
+            np.sin(np.pi * np.linspace(0.0, 1.0, 200)) ** 2,
+            np.array([0.01, 1.0]),
+            np.linspace(0.0, 1.0, 6),
+            "BDF",
+            ("Radau", "BDF"),
+            {"rtol": 1e-6, "atol": 1e-8},
+            "Kvaerno5",
         ),
     ]
 

@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.leaves import children, chosen, fields, flatten, leaf_types, rebuild, replace
+
 __all__ = [
     "flatten",
     "flatten_like",
     "is_tree",
     "item",
     "keys",
+    "leaf_types",
     "leaves_like",
     "ones_like",
     "rebuild",
@@ -27,40 +30,6 @@ __all__ = [
     "zeros_but",
     "zeros_like",
 ]
-
-
-# What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
-leaf_types: set[type] = set()
-
-
-def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """The leaves of a tree, and the function that puts such leaves back in their places.
-
-    Examples
-    --------
-    >>> leaves, unflatten = flatten({"a": 1.0, "b": (2.0, [3.0])})
-    >>> leaves
-    [1.0, 2.0, 3.0]
-    >>> unflatten([10.0, 20.0, 30.0])
-    {'a': 10.0, 'b': (20.0, [30.0])}
-    """
-    if _is_flat(tree):
-        return list(tree), lambda leaves: rebuild(tree, leaves)
-    parts = _children(tree)
-    if parts is None:
-        return [tree], lambda leaves: leaves[0]
-    children, assemble = parts
-    flat = [flatten(child) for child in children]
-
-    def unflatten(leaves: list[Any]) -> Any:
-        rebuilt, start = [], 0
-        for child_leaves, child_unflatten in flat:
-            stop = start + len(child_leaves)
-            rebuilt.append(child_unflatten(leaves[start:stop]))
-            start = stop
-        return assemble(rebuilt)
-
-    return [leaf for child_leaves, _ in flat for leaf in child_leaves], unflatten
 
 
 def flatten_like(tree: Any, like: Any, what: str, like_what: str, or_none: bool = False) -> list[Any]:
@@ -77,20 +46,20 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str, or_none: bool 
         return list(tree)
     if or_none and tree is None:
         return [None] * len(flatten(like)[0])
-    parts = _children(like)
-    if parts is None:
-        if _children(tree) is not None:
+    of_like = children(like)
+    if of_like is None:
+        if children(tree) is not None:
             raise ValueError(f"the {what} has a {type(tree).__name__} where the {like_what} has an array")
         return [tree]
-    children = _children_like(tree, like, parts[0])
-    if children is None:
+    of_tree = _children_like(tree, like, of_like)
+    if of_tree is None:
         raise ValueError(
             f"the {what} has {_describe(tree)} where the {like_what} has {_describe(like)}: "
             f"give the {what} in the structure of the {like_what}"
         )
     return [
         leaf
-        for child, like_child in zip(children, parts[0], strict=True)
+        for child, like_child in zip(of_tree, of_like, strict=True)
         for leaf in flatten_like(child, like_child, what, like_what, or_none)
     ]
 
@@ -106,7 +75,7 @@ def _is_flat(tree: Any) -> bool:
 
 def is_tree(tree: Any) -> bool:
     """Whether ``tree`` is an inner node, not a leaf."""
-    return _children(tree) is not None
+    return children(tree) is not None
 
 
 def keys(tree: Any) -> list[Any]:
@@ -114,16 +83,10 @@ def keys(tree: Any) -> list[Any]:
     if isinstance(tree, dict):
         return list(tree)
     if hasattr(tree, "constant_fields") and hasattr(tree, "_fields"):
-        return [i for i, name in enumerate(tree._fields) if name not in tree.constant_fields()]
+        return [tree._fields.index(name) for name in chosen(tree)]
     if isinstance(tree, (tuple, list)):
         return list(range(len(tree)))
-    return _fields(tree) if tree is not None else []
-
-
-def _fields(tree: Any) -> list[str]:
-    """The names of a dataclass's fields that are in the tree."""
-    fields = dataclasses.fields(tree)
-    return [field.name for field in fields if field.init and not field.metadata.get("static", False)]
+    return fields(tree) if tree is not None else []
 
 
 def item(tree: Any, key: Any) -> Any:
@@ -155,13 +118,6 @@ def leaves_like(tree: Any, like: Any) -> list[Any]:
     ]
 
 
-def replace(tree: Any, children: list[Any]) -> Any:
-    """An inner node with other children, in the order of its :func:`keys`."""
-    parts = _children(tree)
-    assert parts is not None, "a leaf has no children"
-    return parts[1](children)
-
-
 def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] | None:
     """The children of ``tree`` in the order of those of ``like``; None where it has others."""
     if isinstance(like, dict):
@@ -170,8 +126,8 @@ def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] 
         return None
     if dataclasses.is_dataclass(like) and type(tree) is not type(like):
         return None
-    children, _ = _children(tree) or (None, None)
-    return children if children is not None and len(children) == len(like_children) else None
+    found = children(tree)
+    return found if found is not None and len(found) == len(like_children) else None
 
 
 def _describe(tree: Any) -> str:
@@ -180,49 +136,6 @@ def _describe(tree: Any) -> str:
     if isinstance(tree, (tuple, list)):
         return f"a {type(tree).__name__} of length {len(tree)}"
     return "None" if tree is None else f"a {type(tree).__name__}"
-
-
-def _children(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
-    """The children of an inner node and how to assemble it from others; None for a leaf."""
-    if type(tree) in leaf_types:
-        return None
-    if tree is None:
-        return [], lambda _: None
-    if hasattr(type(tree), "constant_fields") and hasattr(type(tree), "_replace"):
-        named = [name for name in tree._fields if name not in tree.constant_fields()]
-        return (
-            [getattr(tree, name) for name in named],
-            lambda children: tree._replace(**dict(zip(named, children, strict=True))),
-        )
-    if isinstance(tree, (tuple, list)):
-        return list(tree), lambda children: rebuild(tree, children)
-    if isinstance(tree, dict):
-        keys = list(tree)
-        return [tree[key] for key in keys], lambda children: _like_dict(tree, keys, children)
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = _fields(tree)
-        return (
-            [getattr(tree, name) for name in names],
-            lambda children: dataclasses.replace(tree, **dict(zip(names, children, strict=True))),
-        )
-    leaf_types.add(type(tree))
-    return None
-
-
-def _like_dict(tree: dict[Any, Any], keys: list[Any], children: list[Any]) -> dict[Any, Any]:
-    items = dict(zip(keys, children, strict=True))
-    if type(tree) is dict:
-        return items
-    copied = tree.copy()  # OrderedDict, defaultdict and their like keep what else they carry
-    copied.update(items)
-    return copied
-
-
-def rebuild(sequence: Any, children: list[Any]) -> Any:
-    """A tuple, list or named tuple of the type of ``sequence`` with other members."""
-    if hasattr(sequence, "_make"):
-        return sequence._make(children)
-    return type(sequence)(children) if type(sequence) is not tuple else tuple(children)
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -3,6 +3,7 @@
 cimport cython
 cimport numpy as cnp
 
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.string cimport memcpy
 
 from lindiff.core.observer cimport observing
@@ -70,6 +71,9 @@ cdef class Evaluator:
         The leaves of what the last run has given.
     """
 
+    def __dealloc__(self):
+        PyMem_Free(self.copies)
+
     cdef int run(self) except -1:
         """Put the results for what is in the arguments now into ``results``."""
         cdef Memory memory = self.memory
@@ -78,10 +82,44 @@ cdef class Evaluator:
             self.machine.fill(memory, self.arrays)
             stretch = self.machine.run(memory)
             if stretch is not None and not memory.flags & self.told:
-                take_results(stretch, memory, self.results)
-                return 0
+                return self.take_results(stretch, memory)
         self.by_python()
         return 0
+
+    cdef int take_results(self, Stretch stretch, Memory memory) except -1:
+        """Copy what a run has given."""
+        cdef Py_ssize_t k, count = len(self.results)
+        cdef Copy *copy
+        if stretch is not self.copied_from and not self.finds_copies(stretch, memory):
+            for k in range(count):
+                leaf = stretch.given[k]
+                put(self.results[leaf] if type(leaf) is Again else value_of_leaf(leaf, None, memory),
+                    self.results[k])
+            return 0
+        for k in range(count):
+            copy = self.copies + k
+            memcpy(copy.place, memory.cells[copy.cell], copy.size)
+        return 0
+
+    cdef bint finds_copies(self, Stretch stretch, Memory memory) except -1:
+        """Whether the results of a stretch are where bytes can be copied from."""
+        cdef Contents contents
+        cdef cnp.ndarray result
+        cdef Py_ssize_t k
+        stretch.find_leaves(memory.layout)
+        self.copied_from = None
+        for k in range(len(self.results)):
+            result = self.results[k]
+            if type(stretch.given[k]) is not Contents:
+                return False
+            contents = stretch.given[k]
+            if contents.flags != 0 or contents.dtype.type_num != cnp.NPY_DOUBLE \
+                    or contents.axes != cnp.PyArray_NDIM(result) \
+                    or contents.size != cnp.PyArray_NBYTES(result):
+                return False
+            self.copies[k] = Copy(contents.cell, contents.size, cnp.PyArray_BYTES(result))
+        self.copied_from = stretch
+        return True
 
     def at(self, *numbers):
         """The first result for these numbers in the places of those that change, in their order."""
@@ -118,6 +156,9 @@ cdef class Evaluator:
             found = stretch.results(self.memory)
         leaves = pytree.flatten(found)[0]
         self.results = [np.empty(np.shape(x)) for x in leaves]
+        self.copies = <Copy *>PyMem_Calloc(len(leaves) + 1, sizeof(Copy))
+        if self.copies == NULL:
+            raise MemoryError()
         return all([isinstance(x, (np.ndarray, np.generic)) and x.dtype == np.float64 for x in leaves])
 
     def arguments(self):
@@ -154,25 +195,6 @@ cdef class Evaluator:
         if known is not None:
             self.program.remember(args, {}, known)
         return known
-
-
-cdef int take_results(Stretch stretch, Memory memory, list results) except -1:
-    """Copy what a run has given."""
-    cdef Contents contents
-    cdef cnp.ndarray result
-    cdef Py_ssize_t k
-    stretch.find_leaves(memory.layout)
-    for k in range(len(stretch.given)):
-        leaf, result = stretch.given[k], results[k]
-        if type(leaf) is Contents:
-            contents = leaf
-            if contents.flags == 0 and contents.dtype.type_num == cnp.NPY_DOUBLE \
-                    and contents.axes == cnp.PyArray_NDIM(result) \
-                    and contents.size == cnp.PyArray_NBYTES(result):
-                memcpy(cnp.PyArray_BYTES(result), memory.cells[contents.cell], contents.size)
-                continue
-        put(results[leaf] if type(leaf) is Again else value_of_leaf(leaf, None, memory), result)
-    return 0
 
 
 cdef int put(object x, cnp.ndarray result) except -1:

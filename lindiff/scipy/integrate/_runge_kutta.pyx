@@ -206,14 +206,17 @@ cdef class ExplicitSteps(Steps):
     cdef int at_stage(self, Slopes slopes, Py_ssize_t i, double t, double h, const double *y,
                       const double *K) except -1:
         """Give ``slopes`` the time and the state of a stage: t + c_i h, y + h Σ_{j<i} a_ij k_j."""
-        cdef Py_ssize_t j, d
+        cdef Py_ssize_t j, d, n = self.n
+        cdef const double *a = &self.method.A[i, 0]
+        cdef double *found = slopes.y
         slopes.t[0] = t + self.method.C[i] * h
-        memset(slopes.y, 0, self.n * sizeof(double))
+        for d in range(n):
+            found[d] = 0.0
         for j in range(i):
-            if self.method.A[i, j] != 0.0:
-                add_scaled(self.method.A[i, j], K + j * self.n, slopes.y, self.n)
-        for d in range(self.n):
-            slopes.y[d] = y[d] + h * slopes.y[d]
+            if a[j] != 0.0:
+                add_scaled(a[j], K + j * n, found, n)
+        for d in range(n):
+            found[d] = y[d] + h * found[d]
         return 0
 
     cdef int stage(self, Py_ssize_t i, double t, double h, const double *y, double *K) except -1:
