@@ -204,10 +204,10 @@ class Opened:
             return self._closed(f)
         parts = [*(cell.cell_contents for cell in cells), *defaults, *named.values()]
         before = len(self.contents)
+        if not parts:
+            return (f.__code__, constant_key(f.__globals__)), lambda _: f
         key, make = self._opened_each(parts)
         key = (f.__code__, constant_key(f.__globals__), f.__defaults__ is None, tuple(named), key)
-        if not parts:
-            return key, lambda _: f
         # A program looks at what a function reads: not at what it is given instead.
         like = _function_like(f, make(Contents([_NOTHING] * (len(self.contents) - before))))
         return key, lambda contents: _function_like(like, make(contents))

@@ -108,13 +108,19 @@ cdef class ExplicitSteps(Steps):
     cdef list begins, states            # of segments: the number of the first step, and the state there
     cdef Py_ssize_t begin, room         # of the segment whose stages are kept
     cdef double[::1] K, Y               # of its steps: the stages, and the states in which they begin
-    cdef double[::1] y_new, before, scale, estimate
+    cdef double[::1] vectors            # in which are:
+    cdef double *y_new
+    cdef double *before
+    cdef double *scale
+    cdef double *estimate
     cdef Py_ssize_t kept
 
     def __init__(self, Method method, Slopes slopes, Py_ssize_t n, Py_ssize_t kept):
         Steps.__init__(self, slopes, n)
         self.method, self.size, self.kept = method, method.all * n, kept
-        self.y_new, self.before, self.scale, self.estimate = (np.zeros(n) for _ in range(4))
+        self.vectors = np.zeros(4 * n)
+        self.y_new = &self.vectors[0]
+        self.before, self.scale, self.estimate = self.y_new + n, self.y_new + 2 * n, self.y_new + 3 * n
 
     @property
     def segments(self):
@@ -149,8 +155,9 @@ cdef class ExplicitSteps(Steps):
             first = first_length(self.slopes, t0, end, self.state(0), self.stages(0), self.method.order, rtol,
                                  atol, longest)
         length = first
-        found = [np.array(y0)]
-        rows = np.zeros((0 if points is None else len(points), self.n))
+        found = [self.new_state()]
+        states = np.zeros((0 if points is None else len(points), self.n))
+        rows = states
         while direction * (t - end) < 0.0:
             PyErr_CheckSignals()
             shortest = 10.0 * fabs(nextafter(t, direction * INFINITY) - t)
@@ -187,15 +194,20 @@ cdef class ExplicitSteps(Steps):
             self.go_on()
             t = t_new
             if points is None:
-                found.append(np.array(self.y_new))
-        return np.array(found) if points is None else np.asarray(rows)
+                found.append(self.new_state())
+        return np.array(found) if points is None else states
 
     cdef int begin_at(self, double t0, y0, points) except -1:
         self.begin_times(t0, points)
         self.begins, self.states = [], []
         self.room = 0
-        memcpy(&self.y_new[0], <double *>cnp.PyArray_BYTES(<cnp.ndarray>y0), self.n * sizeof(double))
+        memcpy(self.y_new, <double *>cnp.PyArray_BYTES(<cnp.ndarray>y0), self.n * sizeof(double))
         return self.open_segment()
+
+    cdef object new_state(self):
+        cdef cnp.ndarray state = np.empty(self.n)
+        memcpy(cnp.PyArray_BYTES(state), self.y_new, self.n * sizeof(double))
+        return state
 
     cdef double *stages(self, Py_ssize_t step) noexcept:
         return &self.K[0] + (step - self.begin) * self.size
@@ -230,7 +242,7 @@ cdef class ExplicitSteps(Steps):
         cdef Py_ssize_t i, s = self.method.stages
         for i in range(1, s + 1):
             self.stage(i, t, h, y, K)
-            memcpy(&self.y_new[0] if i == s else &self.before[0], self.slopes.y, self.n * sizeof(double))
+            memcpy(self.y_new if i == s else self.before, self.slopes.y, self.n * sizeof(double))
         return 0
 
     cdef double error(self, double h, double rtol, double[::1] atol) noexcept:
@@ -251,10 +263,10 @@ cdef class ExplicitSteps(Steps):
     cdef double estimated(self, Py_ssize_t which) noexcept:
         cdef const double *K = self.stages(self.count)
         cdef Py_ssize_t i
-        memset(&self.estimate[0], 0, self.n * sizeof(double))
+        memset(self.estimate, 0, self.n * sizeof(double))
         for i in range(self.method.stages + 1):
-            add_scaled(self.method.E[which, i], K + i * self.n, &self.estimate[0], self.n)
-        return norm(&self.estimate[0], &self.scale[0], self.n)
+            add_scaled(self.method.E[which, i], K + i * self.n, self.estimate, self.n)
+        return norm(self.estimate, self.scale, self.n)
 
     cdef bint is_steep(self, double h) noexcept:
         """Whether stability has limited a step: |h| |Δf| / |Δy| between its last two stages, at its end."""
@@ -308,14 +320,14 @@ cdef class ExplicitSteps(Steps):
         if self.count - self.begin < self.most():
             self.enlarge(min(2 * self.room, self.most()))
             return self.carry(self.stages(self.count - 1) + self.method.stages * self.n)
-        memcpy(&self.estimate[0], k, self.n * sizeof(double))
+        memcpy(self.estimate, k, self.n * sizeof(double))
         self.open_segment()
-        memcpy(self.stages(self.count), &self.estimate[0], self.n * sizeof(double))
+        memcpy(self.stages(self.count), self.estimate, self.n * sizeof(double))
         return 0
 
     cdef int carry(self, const double *k) noexcept:
         memcpy(self.stages(self.count), k, self.n * sizeof(double))
-        memcpy(self.state(self.count), &self.y_new[0], self.n * sizeof(double))
+        memcpy(self.state(self.count), self.y_new, self.n * sizeof(double))
         return 0
 
     cdef Py_ssize_t most(self) noexcept:
@@ -336,10 +348,10 @@ cdef class ExplicitSteps(Steps):
         """Keep the state, and the stages from here on in the place of those before."""
         self.begin = self.count
         self.begins.append(self.count)
-        self.states.append(np.array(self.y_new))
+        self.states.append(self.new_state())
         if self.room == 0:
             self.enlarge(min(FIRST, self.most()))
-        memcpy(self.state(self.count), &self.y_new[0], self.n * sizeof(double))
+        memcpy(self.state(self.count), self.y_new, self.n * sizeof(double))
         return 0
 
     cdef int open_step(self, Py_ssize_t step) except -1:
@@ -359,8 +371,8 @@ cdef class ExplicitSteps(Steps):
             return end
         self.begin = self.begins[segment]
         state = self.states[segment]
-        self.y_new[:] = state
-        memcpy(self.state(self.begin), &self.y_new[0], self.n * sizeof(double))
+        memcpy(self.y_new, &state[0], self.n * sizeof(double))
+        memcpy(self.state(self.begin), self.y_new, self.n * sizeof(double))
         self.stage(0, self.t[self.begin], 0.0, self.state(self.begin), self.stages(self.begin))
         for step in range(self.begin, end):
             h = self.t[step + 1] - self.t[step]
@@ -370,7 +382,7 @@ cdef class ExplicitSteps(Steps):
             if step + 1 < end:
                 memcpy(self.stages(step + 1), self.stages(step) + self.method.stages * self.n,
                        self.n * sizeof(double))
-                memcpy(self.state(step + 1), &self.y_new[0], self.n * sizeof(double))
+                memcpy(self.state(step + 1), self.y_new, self.n * sizeof(double))
         return end
 
     def pull(self, Slopes back, rows_bar):
@@ -389,8 +401,8 @@ cdef class ExplicitSteps(Steps):
                     add_scaled(1.0, &Y_bar[step + 1, 0], &y_bar[0], self.n)
                 self.pull_step(back, step, &y_bar[0], &K_bar[0], Y_bar, totals)
         self.recall(0)
-        self.pull_stage(back, 0, 0, &K_bar[0], &self.before[0], totals)
-        add_scaled(1.0, &self.before[0], &y_bar[0], self.n)
+        self.pull_stage(back, 0, 0, &K_bar[0], self.before, totals)
+        add_scaled(1.0, self.before, &y_bar[0], self.n)
         if self.points is None:
             add_scaled(1.0, &Y_bar[0, 0], &y_bar[0], self.n)
         return np.array(y_bar), totals
@@ -401,8 +413,8 @@ cdef class ExplicitSteps(Steps):
         the state in which the step begins."""
         cdef double h = self.t[step + 1] - self.t[step]
         cdef double weights[STAGES]
-        cdef double *total = &self.scale[0]
-        cdef double *stage_bar = &self.before[0]
+        cdef double *total = self.scale
+        cdef double *stage_bar = self.before
         cdef Py_ssize_t i, j, p, n = self.n, s = self.method.stages, last = s
         memcpy(K_bar + s * n, K_bar, n * sizeof(double))
         memset(K_bar, 0, s * n * sizeof(double))
@@ -468,7 +480,7 @@ cdef class ExplicitSteps(Steps):
         cdef Py_ssize_t i, p, d, n = self.n, s = self.method.stages
         for i in range(1, s + 1):
             self.push_stage(along, step, i, y_dot, K_dot)
-        memcpy(&self.y_new[0], along.direction, n * sizeof(double))
+        memcpy(self.y_new, along.direction, n * sizeof(double))
         for p in range(self.first_point[step], self.first_point[step + 1]):
             if p == self.first_point[step]:
                 for i in range(s + 1, self.method.all):
@@ -478,7 +490,7 @@ cdef class ExplicitSteps(Steps):
                 add_scaled(weights[i], K_dot + i * n, &Y_dot[p, 0], n)
             for d in range(n):
                 Y_dot[p, d] = y_dot[d] + h * Y_dot[p, d]
-        memcpy(y_dot, &self.y_new[0], n * sizeof(double))
+        memcpy(y_dot, self.y_new, n * sizeof(double))
         memcpy(K_dot, K_dot + s * n, n * sizeof(double))
         return 0
 
