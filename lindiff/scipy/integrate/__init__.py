@@ -19,7 +19,7 @@ import scipy.integrate
 from lindiff.scipy._rest import names_of, rest_of
 from lindiff.scipy.integrate.initial_value import odeint, solve_ivp
 from lindiff.scipy.integrate.multiple import dblquad, nquad, tplquad
-from lindiff.scipy.integrate.quadrature import fixed_quad, quad
+from lindiff.scipy.integrate.quadrature import fixed_quad, quad, quad_vec
 from lindiff.scipy.integrate.samples import (
     cumulative_simpson,
     cumulative_trapezoid,
@@ -36,17 +36,21 @@ __all__ = [
     "nquad",
     "odeint",
     "quad",
+    "quad_vec",
     "romb",
     "simpson",
     "solve_ivp",
     "tplquad",
     "trapezoid",
 ]
+if hasattr(scipy.integrate, "cubature"):  # since SciPy 1.15
+    from lindiff.scipy.integrate.cubature import cubature
+
+    __all__ += ["cubature"]
 
 __getattr__ = rest_of(
     scipy.integrate,
     {
-        "quad_vec": "use quad for each entry, or fixed_quad",
         "solve_bvp": "differentiate the equations that hold at its solution",
         "ode": "use solve_ivp",
     },

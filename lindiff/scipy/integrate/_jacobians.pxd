@@ -12,7 +12,8 @@ cdef class Jacobian:
     cdef Slopes along
     cdef Py_ssize_t grown       # how often it has turned out to have more entries than before
     cdef int find(self, double t, const double *y) except -1
-    cdef int factor(self, double real, double complex imaginary) except -1
+    cdef int factor(self, double shift) except -1
+    cdef int factor_complex(self, double complex shift) except -1
     cdef int solve(self, double *x) except -1
     cdef int solve_complex(self, double complex *x) except -1
     cdef int begin_stages(self) except -1

@@ -48,8 +48,12 @@ cdef class Jacobian:
         """Compute it at this state."""
         raise NotImplementedError
 
-    cdef int factor(self, double real, double complex imaginary) except -1:
-        """Both σ - J."""
+    cdef int factor(self, double shift) except -1:
+        """σ - J, for `solve`."""
+        raise NotImplementedError
+
+    cdef int factor_complex(self, double complex shift) except -1:
+        """The same for `solve_complex`."""
         raise NotImplementedError
 
     cdef int solve(self, double *x) except -1:
@@ -111,17 +115,22 @@ cdef class DenseJacobian(Jacobian):
                 self.J[i * self.n + j] = self.along.result[i]
         return 0
 
-    cdef int factor(self, double real, double complex imaginary) except -1:
+    cdef int factor(self, double shift) except -1:
         cdef Py_ssize_t i, n = self.n
-        cdef blas_int order = <blas_int>n
         for i in range(n * n):
             self.real[i] = -self.J[i]
+        for i in range(n):
+            self.real[i * (n + 1)] += shift
+        getrf_one(<blas_int>n, &self.real[0], <blas_int>n, &self.pivots[0])
+        return 0
+
+    cdef int factor_complex(self, double complex shift) except -1:
+        cdef Py_ssize_t i, n = self.n
+        for i in range(n * n):
             self.imaginary[i] = -self.J[i]
         for i in range(n):
-            self.real[i * (n + 1)] += real
-            self.imaginary[i * (n + 1)] += imaginary
-        getrf_one(order, &self.real[0], order, &self.pivots[0])
-        getrf_one(order, &self.imaginary[0], order, &self.pivots_of_two[0])
+            self.imaginary[i * (n + 1)] += shift
+        getrf_one(<blas_int>n, &self.imaginary[0], <blas_int>n, &self.pivots_of_two[0])
         return 0
 
     cdef int solve(self, double *x) except -1:
@@ -229,7 +238,7 @@ cdef class BandedJacobian(Jacobian):
             raise TooWide
         self.J = np.zeros(len(rows))
         self.real = np.zeros(self.n * self.row_length(1))
-        self.imaginary = np.zeros(self.n * self.row_length(1), np.complex128)
+        self.imaginary = np.zeros(0, np.complex128)
         self.M = np.zeros(0)
         self.grown += 1
         return True
@@ -278,23 +287,34 @@ cdef class BandedJacobian(Jacobian):
                 return False
         return True
 
-    cdef int factor(self, double real, double complex imaginary) except -1:
-        cdef Py_ssize_t e, i, at, length = self.row_length(1), diagonal = self.diagonal(1)
+    cdef int factor(self, double shift) except -1:
+        cdef Py_ssize_t e, i, length = self.row_length(1)
         memset(&self.real[0], 0, self.real.nbytes)
-        memset(&self.imaginary[0], 0, self.imaginary.nbytes)
         for e in range(self.rows.shape[0]):
-            i = self.place[self.rows[e]]
-            at = i * length + diagonal + self.place[self.columns[e]] - i
-            self.real[at] = -self.J[e]
-            self.imaginary[at] = -self.J[e]
+            self.real[self.in_band(e)] = -self.J[e]
         for i in range(self.n):
-            self.real[i * length + diagonal] += real
-            self.imaginary[i * length + diagonal] += imaginary
+            self.real[i * length + self.diagonal(1)] += shift
         rowmajor.gbtrf(<blas_int>self.n, <blas_int>self.below, <blas_int>self.above, &self.real[0],
                        <blas_int>length, &self.pivots[0])
+        return 0
+
+    cdef int factor_complex(self, double complex shift) except -1:
+        cdef Py_ssize_t e, i, length = self.row_length(1)
+        if self.imaginary.shape[0] == 0:
+            self.imaginary = np.zeros(self.n * length, np.complex128)
+        memset(&self.imaginary[0], 0, self.imaginary.nbytes)
+        for e in range(self.rows.shape[0]):
+            self.imaginary[self.in_band(e)] = -self.J[e]
+        for i in range(self.n):
+            self.imaginary[i * length + self.diagonal(1)] += shift
         rowmajor.gbtrf(<blas_int>self.n, <blas_int>self.below, <blas_int>self.above, &self.imaginary[0],
                        <blas_int>length, &self.pivots_of_two[0])
         return 0
+
+    cdef Py_ssize_t in_band(self, Py_ssize_t e) noexcept:
+        """Where an entry lies."""
+        cdef Py_ssize_t row = self.place[self.rows[e]]
+        return row * self.row_length(1) + self.diagonal(1) + self.place[self.columns[e]] - row
 
     cdef int solve(self, double *x) except -1:
         cdef Py_ssize_t d

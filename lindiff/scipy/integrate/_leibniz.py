@@ -41,14 +41,16 @@ def cotangent_of(f: Integrand, n: int) -> Integrand:
 
 
 def evaluator_of(function: Integrand, numbers: tuple[float, ...], params: list[Any]) -> Evaluator | None:
-    """Runs of the integrand's program, which is recorded at these numbers; None where it has none."""
+    """Runs of the integrand's program, which is recorded at these numbers; None where it has none, or gives
+    a list."""
     opened = Opened(function)
     contents = opened.contents
     if any(type(leaf) is Variable for leaf in (*contents, *params)):
         return None
     moving = {len(contents) + k: np.array(x, np.float64) for k, x in enumerate(numbers)}
     given = tuple(x[()] for x in moving.values())
-    return evaluator(program_of(opened, _of_contents), (contents, given, params), moving)
+    made = evaluator(program_of(opened, _of_contents), (contents, given, params), moving)
+    return made if made is not None and len(made.results) == 1 else None
 
 
 def _of_contents(closing_over: Callable[[Any], Any]) -> Integrand:

@@ -182,7 +182,8 @@ cdef class RadauSteps(Steps):
 
     cdef int factor(self, double h) except -1:
         """Those of μ/h - J."""
-        self.jacobian.factor(MU / h, MU_COMPLEX / h)
+        self.jacobian.factor(MU / h)
+        self.jacobian.factor_complex(MU_COMPLEX / h)
         self.is_factored = True
         return 0
 

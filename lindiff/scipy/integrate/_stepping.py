@@ -13,6 +13,7 @@ import numpy as np
 import scipy.integrate
 
 from lindiff.programs.evaluating import evaluator
+from lindiff.scipy.integrate._bdf import BDFSteps
 from lindiff.scipy.integrate._discontinuities import Discontinuities
 from lindiff.scipy.integrate._field import Field
 from lindiff.scipy.integrate._jacobians import BandedJacobian, DenseJacobian, TooWide
@@ -21,6 +22,7 @@ from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
 from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
 from lindiff.scipy.integrate._slopes import Slopes, are_in_order
+from lindiff.scipy.integrate._steps import Steps
 from lindiff.scipy.integrate._witnesses import ROUNDING, has_changed
 
 __all__ = ["METHODS", "Stepped", "Stepping", "solved_like_lsoda"]
@@ -30,11 +32,14 @@ METHODS = {
     "RK45": scipy.integrate.RK45,
     "DOP853": scipy.integrate.DOP853,
     "Radau": scipy.integrate.Radau,
+    "BDF": scipy.integrate.BDF,
 }
+
+IMPLICIT: dict[Any, Any] = {scipy.integrate.Radau: RadauSteps, scipy.integrate.BDF: BDFSteps}
 
 # Numbers in a state, above which the equations for all stages of an implicit step at once cost too much,
 # unless they have a band.
-IMPLICIT = 100
+MANY = 100
 
 # Numbers in a state, above which it may pay to look for a band,
 FEW = 20
@@ -105,11 +110,11 @@ def solved_like_lsoda(
     """
     at_rest = float(np.max(np.abs(np.diff(points, prepend=span[0]))))
     explicit = Stepping(scipy.integrate.DOP853, at_rest=at_rest, leaves_stiff=True, **told)
-    for stepping in (explicit, replace(explicit, solver=scipy.integrate.Radau)):
-        found = stepping.solved(field, *span, points, y0, params)
-        if found is not None:
-            return found
-    return None
+    with np.errstate(all="ignore"):  # a stiff problem may overflow before it is left
+        found = explicit.solved(field, *span, points, y0, params)
+    if found is not None:
+        return found
+    return replace(explicit, solver=scipy.integrate.Radau).solved(field, *span, points, y0, params)
 
 
 def _are_tolerances(atol: Any, y0: Any) -> bool:
@@ -129,6 +134,7 @@ class Stepped:
     def __init__(self, field: Field, params: list[Any], t0: float, y0: Any) -> None:
         self.field, self.params, self.t0, self.y0 = field, params, float(t0), y0
         self.states: Any = None
+        self.steps: Any = None
 
     def solved(self, stepping: Stepping, end: float, points: Any) -> bool:
         """Find it; False where the right-hand side has no program, or the steps do not come to the end."""
@@ -146,18 +152,18 @@ class Stepped:
             return self.states is not None
         return False
 
-    def _run(self, steps: ExplicitSteps | RadauSteps, stepping: Stepping, end: float, points: Any) -> Any:
+    def _run(self, steps: Any, stepping: Stepping, end: float, points: Any) -> Any:
         atol = np.full_like(self.y0, stepping.atol)
         first = None if stepping.first_step is None else float(stepping.first_step)
         problem = self.t0, end, self.y0, points, stepping.rtol, atol, stepping.max_step, first
-        if isinstance(steps, RadauSteps):
+        if stepping.solver in IMPLICIT:
             return steps.run(*problem)
         return steps.run(*problem, stepping.at_rest, stepping.leaves_stiff)
 
-    def _ways(self, solver: Any, slopes: Slopes) -> Iterator[ExplicitSteps | RadauSteps]:
+    def _ways(self, solver: Any, slopes: Slopes) -> Iterator[Steps]:
         """Steps that can be taken, the cheapest ones first."""
         n = len(self.y0)
-        if solver is not scipy.integrate.Radau:
+        if solver not in IMPLICIT:
             yield ExplicitSteps(method_of(solver), slopes, n, KEPT)
             return
         direction = np.zeros_like(self.y0)
@@ -167,9 +173,14 @@ class Stepped:
         if n > FEW:
             widest = min(int(SPARSE * n), WIDEST)
             with contextlib.suppress(TooWide):
-                yield RadauSteps(slopes, BandedJacobian(columns, n, self.t0, self.y0, widest), n)
-        if n <= IMPLICIT:
-            yield RadauSteps(slopes, DenseJacobian(columns, n), n)
+                yield IMPLICIT[solver](slopes, BandedJacobian(columns, n, self.t0, self.y0, widest), n)
+        if n <= MANY:
+            yield IMPLICIT[solver](slopes, DenseJacobian(columns, n), n)
+
+    @property
+    def has_derivatives(self) -> bool:
+        """Whether there are derivatives of these steps."""
+        return not isinstance(self.steps, BDFSteps)
 
     def refuse_changes(self) -> None:
         """Raise where the right-hand side is another function now."""
@@ -183,11 +194,21 @@ class Stepped:
             raise has_changed("the right-hand side")
         self.slopes = again.slopes
 
-    def are_near(self, states: Any) -> bool:
-        """Whether another method has found the same, to the tolerances: neither has passed over anything."""
+    def are_near(self, ts: Any, states: Any) -> bool:
+        """Whether another method has found the same, to the tolerances: neither has passed over anything.
+
+        A time is as exact as a state: where these change fast they may differ by more.
+        """
         stepping = self._problem[0]
-        allowed = stepping.atol + stepping.rtol * np.max(np.abs(states), axis=0)
-        return bool(np.all(np.abs(self.states - states) <= NEAR * allowed))
+        size = np.max(np.abs(states), axis=0)
+        away = np.abs(self.states - states) > NEAR * (stepping.atol + stepping.rtol * size)
+        for i in np.flatnonzero(np.any(away, axis=1)):
+            slopes = np.abs(self.field(ts[i], states[i], self.params))
+            late = slopes * stepping.rtol * abs(ts[i] - self.t0)
+            allowed = NEAR * (stepping.atol + stepping.rtol * size + late)
+            if not np.all(np.abs(self.states[i] - states[i]) <= allowed):
+                return False
+        return True
 
     def pull(self, Y_bar: Any) -> tuple[Any, list[Any]] | None:
         """The cotangents of the first state and of the parameters; None where they have no program."""

@@ -175,9 +175,9 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             return None
         if steps is not None:
             steps.refuse_changes()
-        elif may_be_beside:
+        if may_be_beside and (steps is None or not steps.has_derivatives):
             found = problem.by_steps_beside(t0, ts, y0, params)
-            steps = found if found is not None and found.are_near(Y) else None
+            steps = found if found is not None and found.are_near(ts, Y) else None
             may_be_beside = steps is not None
         if steps is not None:
             _warn_of_jump(steps.moved_jump())

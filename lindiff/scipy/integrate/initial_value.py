@@ -27,6 +27,9 @@ __all__ = ["odeint", "solve_ivp"]
 # The tolerances of odeint.
 _LSODA = 1.49012e-8
 
+# Methods whose derivatives are those of other steps, where their own are SciPy's.
+_OF_OTHER_STEPS = {"BDF", "LSODA", "Radau"}
+
 # Options of solve_ivp that hold for the given right-hand side only.
 OF_ONE_FIELD = {"jac", "jac_sparsity", "lband", "uband", "first_step"}
 
@@ -65,17 +68,17 @@ def solve_ivp(
 
     Notes
     -----
-    ``RK23``, ``RK45``, ``DOP853`` and ``Radau`` run in compiled code where `fun` has a program
+    ``RK23``, ``RK45``, ``DOP853``, ``Radau`` and ``BDF`` run in compiled code where `fun` has a program
     (:func:`lindiff.program`; a function that is made anew in each call has one, too, and what it closes over
     may change): SciPy's steps, without Python, and derivatives of these steps, exact for the numbers that are
     computed with the lengths of the steps as constants (and Newton's iteration taken to its end).  A gradient
     costs some three solutions, whatever the number of parameters.  What `fun` does besides computing its
     result (prints, counters) happens in the first calls only.  Memory: the stages of as many steps as fit
     into 32 MB; of T steps more, the states at √T, between which they are computed again; of ``Radau`` all.
-    ``Radau`` takes states of up to 100 numbers, and more where the slopes of each depend on a few others, as
-    in differential equations on a grid: which these are it finds by itself.  The solutions of ``BDF`` and
-    ``LSODA``, and of ``Radau`` with ``jac`` or ``jac_sparsity``, are SciPy's, with the derivatives of
-    ``Radau`` to the same tolerances.
+    ``Radau`` and ``BDF`` take states of up to 100 numbers, and more where the slopes of each depend on a few
+    others, as in differential equations on a grid: which these are they find by themselves.  Derivatives of
+    ``BDF``, of ``LSODA``, whose solutions are SciPy's, and of ``Radau`` with ``jac`` or ``jac_sparsity`` are
+    those of ``DOP853``, or of ``Radau`` where the problem is stiff, to the same tolerances.
 
     For other methods, functions and options, and for derivatives of derivatives, forward mode integrates the
     variational equation, reverse mode the adjoint equation along the solution found before (a state of n plus
@@ -162,7 +165,8 @@ def solve_ivp(
         return found
 
     def by_steps_beside(t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
-        if method not in ("BDF", "LSODA") and not (method == "Radau" and stepping is None):
+        by_others = _OF_OTHER_STEPS if stepping is None else {"BDF"}
+        if getattr(method, "__name__", method) not in by_others:
             return None
         told = {name: options[name] for name in ("rtol", "atol", "max_step") if name in options}
         return solved_like_lsoda(field, (t0, float(value(t1))), ts, y0, params, **told)

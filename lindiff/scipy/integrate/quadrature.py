@@ -1,11 +1,10 @@
-"""Integrals of functions: ``quad`` and ``fixed_quad``."""
+"""Integrals over one number: ``quad``, ``quad_vec`` and ``fixed_quad``."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,17 @@ import scipy.integrate
 from scipy.integrate import IntegrationWarning
 
 from lindiff._docstrings import documented_like
-from lindiff.core import pytree
 from lindiff.core.differential import Differential
-from lindiff.core.record import is_recording
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, kept_constant, value
-from lindiff.programs.closures import Opened, closed_over
+from lindiff.core.variable import value
 from lindiff.programs.evaluating import Evaluator
-from lindiff.rules._common import depends_on_variables
+from lindiff.rules._common import conj, depends_on_variables
+from lindiff.scipy.integrate._given import of_variables
 from lindiff.scipy.integrate._jumps import may_jump, moved_jump
 from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of
 from lindiff.scipy.integrate._witnesses import Witnessed
 
-__all__ = ["fixed_quad", "quad"]
+__all__ = ["fixed_quad", "quad", "quad_vec"]
 
 
 # Entries of a vector that are integrated one by one: QUADPACK is compiled, `quad_vec` is not.
@@ -41,11 +38,12 @@ class _Integrand:
 
     def __init__(
         self,
+        name: str,
         function: Callable[[Any, list[Any]], Any],
         integrate: Callable[[Callable[[float], Any], float, float], Found],
         of_others: Callable[[Callable[[float], Any], float, float], Found],
     ) -> None:
-        self.function = function
+        self.name, self.function = name, function
         self.integrate = integrate
         self.integrate_others = of_others
         self.ends: list[float] = []
@@ -54,7 +52,7 @@ class _Integrand:
 
     def of_others(self, function: Callable[[Any, list[Any]], Any]) -> _Integrand:
         """A vector of integrands that a derivative makes of this one."""
-        return _Integrand(function, self.integrate_others, self.integrate_others)
+        return _Integrand(self.name, function, self.integrate_others, self.integrate_others)
 
     def run(self, a: Any, b: Any, params: list[Any]) -> Any:
         """SciPy's integral for plain arguments; refuses an integrand that holds other Variables."""
@@ -78,7 +76,7 @@ class _Integrand:
     def refuse_changes(self) -> None:
         """Raise where the integrand is another function now."""
         if self._witnessed is not None:
-            self._witnessed.refuse_changes("quad: the integrand")
+            self._witnessed.refuse_changes(f"{self.name}: the integrand")
 
     @property
     def may_jump(self) -> bool:
@@ -95,9 +93,9 @@ class _Integrand:
         place = moved_jump(lambda x, p: value(self.function(x, [q[()] for q in p])), brackets, plain)
         if place is not None:
             warnings.warn(
-                f"quad: the integrand jumps at x = {place:.6g}, which the parameters in args move: the "
-                f"derivative misses that part. Split the integral there, quad(f, a, c) + quad(f, c, b) with "
-                f"c computed from the parameters: limits are differentiated, too",
+                f"{self.name}: the integrand jumps at x = {place:.6g}, which the parameters in args move: "
+                f"the derivative misses that part. Split the integral there, {self.name}(f, a, c) and "
+                f"{self.name}(f, c, b), with c computed from the parameters: limits are differentiated, too",
                 IntegrationWarning,
                 stacklevel=2,
             )
@@ -195,8 +193,12 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
 
     return y, Differential(
         (lambda a_dot: -at(a) * a_dot, lambda b_dot: at(b) * b_dot, along),
-        (lambda y_bar: -np.sum(at(a) * y_bar), lambda y_bar: np.sum(at(b) * y_bar), over),
+        (lambda y_bar: -_inner(at(a), y_bar), lambda y_bar: _inner(at(b), y_bar), over),
     )
+
+
+def _inner(x: Any, y: Any) -> Any:
+    return np.real(np.sum(conj(x) * y))
 
 
 @documented_like(scipy.integrate.quad)
@@ -245,9 +247,8 @@ def quad(
     >>> ld.grad(lambda b: quad(np.cos, 0.0, b)[0])(0.0)
     np.float64(1.0)
     """
-    opened = Opened(func) if is_recording() else None
-    contents = opened.contents if opened is not None and depends_on_variables(opened.contents) else []
-    if not contents and not depends_on_variables((a, b, args)):
+    function, params = of_variables(func, args)
+    if not params and not depends_on_variables((a, b)):
         return scipy.integrate.quad(
             func, a, b, args, full_output, epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst,
             complex_func,
@@ -257,25 +258,7 @@ def quad(
             "quad: weight, complex_func and full_output have no derivative in lindiff; write the weight into "
             "the function, and integrate real and imaginary parts"
         )
-    leaves, restore = pytree.flatten(args if isinstance(args, tuple) else (args,))
-    restore = pytree.flatten(restore([0.0] * len(leaves)))[1]  # it holds the tree
-    count, leaves = len(contents), [*contents, *leaves]
-    called: Callable[[list[Any], tuple[Any, ...]], Any]
-    if opened is not None and contents:
-        called = partial(closed_over, opened.closing_over)
-    else:
-        called = _called(func if opened is None else opened.as_it_is())  # derivatives may ask it later
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
-    params = [leaves[i] for i in places]
-    leaves = [None if isinstance(leaf, Variable) else kept_constant(leaf) for leaf in leaves]
     errors: list[float] = []
-
-    def function(x: Any, params: list[Any]) -> Any:
-        filled = [*leaves]
-        for i, p in zip(places, params, strict=True):
-            filled[i] = p
-        return called(filled[:count], (x, *restore(filled[count:])))
-
     options = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": value(points)}
 
     def integrate(f: Callable[[float], Any], a: float, b: float) -> Found:
@@ -286,13 +269,76 @@ def quad(
     def of_others(f: Callable[[float], Any], a: float, b: float) -> Found:
         return _of_vector(f, a, b, options)
 
-    y = _integral(a, b, params, _Integrand(function, integrate, of_others))
+    y = _integral(a, b, params, _Integrand("quad", function, integrate, of_others))
     return y, errors[0]
 
 
-def _called(func: Callable[..., Any]) -> Callable[[list[Any], tuple[Any, ...]], Any]:
-    """A function that closes over nothing of interest, as one that does."""
-    return lambda _, given: func(*given)
+@documented_like(scipy.integrate.quad_vec)
+def quad_vec(
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    epsabs: float = 1e-200,
+    epsrel: float = 1e-8,
+    norm: str = "2",
+    cache_size: float = 100e6,
+    limit: float = 10000,
+    workers: Any = 1,
+    points: Any = None,
+    quadrature: str | None = None,
+    full_output: bool = False,
+    *,
+    args: Any = (),
+) -> Any:
+    """Differentiable in `a`, `b` and the arrays in `args`, trees of anything, or that `f` closes over.
+
+    The estimate of the error is constant.  Full output is for plain arguments.
+
+    Raises
+    ------
+    TypeError
+        If `f` uses Variables that it is neither given nor closes over, or for full output with Variables.
+
+    Notes
+    -----
+    The rule of Leibniz, as in :func:`quad`: the derivatives by all parameters are integrated together.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.integrate import quad_vec
+    >>> def moments(rate):
+    ...     return quad_vec(lambda x: x ** np.arange(3) * np.exp(-rate * x), 0.0, np.inf)[0]
+    >>> print(ld.jacobian(moments)(1.0).round(6))
+    [-1. -2. -6.]
+    """
+    options = {"epsabs": epsabs, "epsrel": epsrel, "norm": norm, "cache_size": cache_size, "limit": limit}
+    options |= {"workers": workers, "points": value(points), "quadrature": quadrature}
+    function, params = of_variables(f, args)
+    if not params and not depends_on_variables((a, b)):
+        return scipy.integrate.quad_vec(f, a, b, full_output=full_output, args=args, **options)
+    if full_output:
+        raise TypeError("quad_vec: full_output has no derivative in lindiff; leave it out")
+    errors: list[float] = []
+
+    def integrate(g: Callable[[float], Any], a: float, b: float) -> Found:
+        y, error, report = scipy.integrate.quad_vec(g, a, b, full_output=True, **options)
+        errors.append(error)
+        return y, _places({float(end) for interval in report.intervals for end in interval}, a, b)
+
+    def of_others(g: Callable[[float], Any], a: float, b: float) -> Found:
+        y, error, report = scipy.integrate.quad_vec(g, a, b, full_output=True, **options)
+        if not report.success:
+            warnings.warn(
+                f"quad_vec: the integral of a derivative of the integrand has not come to its tolerance: the "
+                f"estimate of its error is {error:.2g}",
+                IntegrationWarning,
+                stacklevel=2,
+            )
+        return y, []
+
+    y = _integral(a, b, params, _Integrand("quad_vec", function, integrate, of_others))
+    return y, errors[0]
 
 
 @documented_like(scipy.integrate.fixed_quad)

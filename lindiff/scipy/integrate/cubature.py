@@ -1,0 +1,178 @@
+"""Integrals of functions with many values, over boxes: ``cubature``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+from scipy.integrate import IntegrationWarning
+
+from lindiff._docstrings import documented_like
+from lindiff.core.differential import Differential
+from lindiff.core.registry import rule
+from lindiff.core.variable import value
+from lindiff.rules._common import conj, depends_on_variables
+from lindiff.scipy.integrate._given import of_variables
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.jacobian import jacobian
+
+__all__ = ["cubature"]
+
+# f(points, params): the values at each point, one a row.
+Integrand = Callable[[Any, list[Any]], Any]
+
+
+@documented_like(scipy.integrate.cubature)
+def cubature(
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    *,
+    rule: str = "gk21",
+    rtol: float = 1e-8,
+    atol: float = 0,
+    max_subdivisions: int = 10000,
+    args: Any = (),
+    workers: Any = 1,
+    points: Any = None,
+) -> Any:
+    """Differentiable in finite limits, and in the arrays in `args`, or that `f` closes over.
+
+    ``estimate`` of the result has derivatives.
+
+    Raises
+    ------
+    TypeError
+        If `f` uses Variables that it is neither given nor closes over; for `points` between limits that move.
+
+    Notes
+    -----
+    By the rule of Leibniz, over the same box, with the same rule and tolerances; finite limits that move are
+    put into the integrand, by ``x = a + (b - a) u``.  In reverse mode all numbers that a derivative is by are
+    integrated together: of p numbers, at each point the values' derivatives by them, as
+    :func:`lindiff.jacobian` has them.  Where a derivative does not come to the tolerance there is an
+    ``IntegrationWarning``.
+
+    Examples
+    --------
+    >>> import numpy as np, lindiff as ld
+    >>> from lindiff.scipy.integrate import cubature
+    >>> def mass(width):
+    ...     return cubature(lambda x: np.exp(-np.sum((x / width) ** 2, -1)), [0.0, 0.0], [1.0, 1.0]).estimate
+    >>> print(ld.grad(mass)(1.0).round(6))
+    0.549387
+    """
+    given, variables = of_variables(f, args)
+    options = {"rule": rule, "rtol": rtol, "atol": atol, "max_subdivisions": max_subdivisions}
+    options |= {"workers": workers, "points": points}
+    moves = depends_on_variables((a, b))
+    if not moves and not variables:
+        return scipy.integrate.cubature(f, a, b, args=args, **options)
+    if moves and points is not None:
+        raise TypeError("cubature: points between limits that move have no derivative; leave them out")
+    box = _Box(a, b)
+    params, function = ([*variables, box.a, box.b], box.within(given)) if moves else (variables, given)
+    lower, upper = box.still() if moves else (a, b)
+    problem = _Problem(function, lower, upper, options)
+    estimate = _integral(params, problem)
+    found = problem.found
+    found.estimate = estimate
+    return found
+
+
+class _Box:
+    """Limits that move, and the function between them in numbers u whose limits stand still."""
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b = (np.stack(x) if isinstance(x, (list, tuple)) else x for x in (a, b))
+        self._below, self._above = (np.isfinite(value(x)) for x in (self.a, self.b))
+
+    def still(self) -> tuple[Any, Any]:
+        """From 0 to 1 between finite limits, from 0 on, up to 0, or over everything."""
+        a, b = (np.asarray(value(x), np.float64) for x in (self.a, self.b))
+        return np.where(self._below, 0.0, a), np.where(self._above, np.where(self._below, 1.0, 0.0), b)
+
+    def within(self, f: Integrand) -> Integrand:
+        def moved(u: Any, params: list[Any]) -> Any:
+            *rest, a, b = params
+            both = self._below & self._above
+            start = np.where(self._below, a, np.where(self._above, b, 0.0))
+            length = np.where(both, np.where(both, b, 1.0) - np.where(both, a, 0.0), 1.0)
+            y = f(start + length * u, rest)
+            return y * np.prod(length)
+
+        return moved
+
+
+class _Problem:
+    """An integrand of points and parameters, and how it is integrated."""
+
+    def __init__(self, function: Integrand, a: Any, b: Any, options: dict[str, Any], of: str = "") -> None:
+        self.function, self._a, self._b, self._options, self._of = function, a, b, options, of
+        self.found: Any = None
+
+    def of_derivative(self, function: Integrand) -> _Problem:
+        return _Problem(function, self._a, self._b, self._options, "the derivative of ")
+
+    def run(self, params: list[Any]) -> Any:
+        """SciPy's estimate for plain parameters."""
+        plain = [p[()] for p in params]
+
+        def of_points(x: Any) -> Any:
+            y = self.function(x, plain)
+            if depends_on_variables(y):
+                raise TypeError(
+                    "cubature: the integrand uses a Variable that it is neither given nor closes over: its "
+                    "derivative would be lost; give it through args"
+                )
+            return y
+
+        self.found = scipy.integrate.cubature(of_points, self._a, self._b, **self._options)
+        if self._of and self.found.status != "converged":
+            warnings.warn(
+                f"cubature: {self._of}the integral has not come to its tolerance: the estimate of its error "
+                f"is {np.max(self.found.error):.2g}",
+                IntegrationWarning,
+                stacklevel=2,
+            )
+        return self.found.estimate
+
+
+@rule
+def _integral(params: list[Any], problem: _Problem) -> Any:
+    """``∫ f(x, p) dx`` over a box that stands still: dI = ∫ f_p dp dx."""
+    nested = depends_on_variables(params)
+    y = _integral(params, problem) if nested else np.asarray(problem.run(params))
+    f, n = problem.function, len(params)
+
+    def pushforward(params_dot: list[Any]) -> Any:
+        def tangent(x: Any, both: list[Any]) -> Any:
+            return jvp(lambda *p: f(x, list(p)), tuple(both[:n]), tuple(both[n:]))[1]
+
+        return _integral([*params, *params_dot], problem.of_derivative(tangent))
+
+    def pullback(y_bar: Any) -> list[Any]:
+        def cotangents(x: Any, given: list[Any]) -> Any:
+            *p, y_bar = given
+            blocks = jacobian(lambda *p: f(x, list(p)), tuple(range(n)))(*p)
+            return np.concatenate(
+                [_over_values(block, y_bar, q) for block, q in zip(blocks, p, strict=True)], 1
+            )
+
+        total = _integral([*params, y_bar], problem.of_derivative(cotangents))
+        ends = np.cumsum([int(np.size(value(p))) for p in params])[:-1]
+        bars = np.split(total, ends)
+        return [np.reshape(bar, np.shape(p)) for bar, p in zip(bars, params, strict=True)]
+
+    return y, Differential(pushforward, pullback)
+
+
+def _over_values(block: Any, y_bar: Any, p: Any) -> Any:
+    """``Σ_v conj(∂f_v/∂p) ȳ_v`` at each point, (points, values..., p...) → (points, size of p)."""
+    points, values, size = block.shape[0], int(np.size(value(y_bar))), int(np.size(value(p)))
+    bar = np.matmul(np.reshape(y_bar, (1, values)), conj(np.reshape(block, (points, values, size))))
+    bar = np.reshape(bar, (points, size))
+    return bar if value(p).dtype.kind == "c" else np.real(bar)
