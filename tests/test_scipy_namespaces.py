@@ -45,7 +45,6 @@ def test_documented(module, name):
     ("module", "name", "args", "says"),
     [
         ("signal", "hilbert2", (np.ones((2, 2)),), "np.fft"),
-        ("integrate", "quad_vec", (np.cos, 0.0, 1.0), "quad"),
         ("stats", "zscore", (np.arange(3.0),), "np.std"),
         ("optimize", "minimize_scalar", (lambda x, a: (a - x) ** 2, None, None, (1.0,)), "minimize"),
     ],

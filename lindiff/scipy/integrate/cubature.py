@@ -63,7 +63,7 @@ def cubature(
     >>> def mass(width):
     ...     return cubature(lambda x: np.exp(-np.sum((x / width) ** 2, -1)), [0.0, 0.0], [1.0, 1.0]).estimate
     >>> print(ld.grad(mass)(1.0).round(6))
-    0.549387
+    0.56601
     """
     given, variables = of_variables(f, args)
     options = {"rule": rule, "rtol": rtol, "atol": atol, "max_subdivisions": max_subdivisions}
