@@ -146,6 +146,24 @@ def test_odeint_takes_them_too(jacobians):
     assert jacobians[-1] is BandedJacobian
 
 
+def test_small_entries_that_come_later_beside_large_numbers():
+    n = 30
+    here, reserve = (np.arange(n) == 5) * 1.0, (np.arange(n) == n - 1) * 1.0
+
+    def field(t, y, feed):
+        around = np.concatenate([[0.0], np.diff(y[:-1], 2), [0.0, 0.0]])
+        fed = np.where(t > 1.0, feed, 0.0) * y[-1]
+        return 100 * around - 100 * here * y + here * fed - 0.3 * reserve * y
+
+    def end(most, method):
+        start = np.concatenate([np.linspace(1.0, 2.0, n - 1), np.reshape(most, 1)])
+        options = {"args": (1e-9,), "rtol": 1e-8, "atol": 1e-8}
+        return integrate.solve_ivp(field, (0.0, 2.0), start, method, **options).y[5, -1]
+
+    found, wanted = (ld.grad(end)(1e12, method) for method in ("Radau", "DOP853"))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 def test_an_order_in_which_entries_are_near_the_diagonal():
     rng = np.random.default_rng(0)
     shuffled = rng.permutation(30)

@@ -176,9 +176,10 @@ cdef class BandedJacobian(Jacobian):
     """The entries that are not 0, in an order of the state in which they lie in a band around the diagonal.
 
     Columns without a common row are found by one product.  Which entries there are is what n products show
-    at first; each time, one more product in a random direction tells whether there are others by now: then it
-    is n products again.  With l entries below and u above the diagonal, factors are 2nl(l + u) flops and
-    n(l + 2u) numbers, those of M 27 times as many flops and 9 times as many numbers.
+    at first; each time, two more products in random directions, of numbers about 1 and in the units of the
+    state, tell whether there are others by now: then it is n products again.  With l entries below and u
+    above the diagonal, factors are 2nl(l + u) flops and n(l + 2u) numbers, those of M 27 times as many flops
+    and 9 times as many numbers.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ cdef class BandedJacobian(Jacobian):
     cdef Py_ssize_t[::1] place          # of each number of the state in the band
     cdef Py_ssize_t[::1] rows, columns  # of the entries, in the order of their groups
     cdef Py_ssize_t[::1] begins         # of the groups of columns: the first entry
-    cdef double[::1] J, direction, found, terms
+    cdef double[::1] J, direction, scaled, found, terms
     cdef double[::1] real, ordered, M, ordered_stages
     cdef double complex[::1] imaginary, ordered_complex
     cdef blas_int[::1] pivots, pivots_of_two, pivots_of_stages
@@ -210,7 +211,7 @@ cdef class BandedJacobian(Jacobian):
         Jacobian.__init__(self, along, n)
         self.widest = widest
         self.direction = np.random.default_rng(0).standard_normal(n)
-        self.found, self.terms, self.ordered = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.scaled, self.found, self.terms, self.ordered = (np.zeros(n) for _ in range(4))
         self.ordered_complex, self.ordered_stages = np.zeros(n, np.complex128), np.zeros(STAGES * n)
         self.pivots, self.pivots_of_two = np.zeros(n, np.intc), np.zeros(n, np.intc)
         self.pivots_of_stages = np.zeros(STAGES * n, np.intc)
@@ -252,9 +253,15 @@ cdef class BandedJacobian(Jacobian):
         return stages * (self.below + self.above) + 2 * (stages - 1)
 
     cdef int find(self, double t, const double *y) except -1:
+        cdef Py_ssize_t d
+        cdef bint found
         while True:
             self.find_entries(t, y)
-            if self.is_all() or not self.grow(t, y):
+            self.scaled[:] = 1.0
+            found = self.is_all()
+            for d in range(self.n):  # in the units of the state
+                self.scaled[d] = fabs(y[d])
+            if found and self.is_all() or not self.grow(t, y):
                 return 0
 
     cdef int find_entries(self, double t, const double *y) except -1:
@@ -270,16 +277,17 @@ cdef class BandedJacobian(Jacobian):
         return 0
 
     cdef bint is_all(self) except -1:
-        """Whether the entries give the product with a random direction."""
+        """Whether the entries give the product with a random direction, in these units."""
         cdef Py_ssize_t d, e
         cdef double term
         memset(&self.found[0], 0, self.n * sizeof(double))
         memset(&self.terms[0], 0, self.n * sizeof(double))
         for e in range(self.rows.shape[0]):
-            term = self.J[e] * self.direction[self.columns[e]]
+            term = self.J[e] * self.direction[self.columns[e]] * self.scaled[self.columns[e]]
             self.found[self.rows[e]] += term
             self.terms[self.rows[e]] += fabs(term)
-        memcpy(self.along.direction, &self.direction[0], self.n * sizeof(double))
+        for d in range(self.n):
+            self.along.direction[d] = self.direction[d] * self.scaled[d]
         self.along.run()
         for d in range(self.n):
             term = self.along.result[d]

@@ -147,6 +147,7 @@ cdef class RadauSteps(Steps):
                 self.is_factored = False
                 rejected = True
             before, error_before = trial, error
+            self.rests(error, self.stages(self.count) + 2 * self.n, &self.scale[0])
             length = self.prepare_next(length, factor)
             self.interpolate(rows)
             self.end_step()

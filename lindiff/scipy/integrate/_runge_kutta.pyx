@@ -30,7 +30,6 @@ cdef enum:
     STIFF = 15          # steps limited by stability, after which a problem is taken to be stiff
     NOT_STIFF = 6
 
-cdef double REST = 1e-10  # of what is allowed: with a smaller error next to nothing happens
 cdef double SAFETY = 0.9, LEAST = 0.2, MOST = 10.0  # of a step beside the one before
 
 # Of |hλ| at the edge of the region of stability of the method of order 8: Hairer et al., IV.2.
@@ -178,7 +177,8 @@ cdef class ExplicitSteps(Steps):
                 length *= fmax(LEAST, factor)  # which is LEAST for NaN
                 rejected = True
             length *= fmin(1.0 if rejected else MOST, factor)
-            if error < REST:
+            self.t[self.count + 1] = t_new
+            if self.rests(error, self.change(), self.scale):
                 length = fmin(length, at_rest)
             if leaves_stiff:
                 if self.is_steep(t_new - t):
@@ -189,7 +189,6 @@ cdef class ExplicitSteps(Steps):
                     stiff = 0
                 if stiff == STIFF:
                     return None
-            self.t[self.count + 1] = t_new
             self.interpolate(rows)
             self.go_on()
             t = t_new
@@ -203,6 +202,14 @@ cdef class ExplicitSteps(Steps):
         self.room = 0
         memcpy(self.y_new, <double *>cnp.PyArray_BYTES(<cnp.ndarray>y0), self.n * sizeof(double))
         return self.open_segment()
+
+    cdef const double *change(self) noexcept:
+        """Of the state in this step."""
+        cdef const double *y = self.state(self.count)
+        cdef Py_ssize_t d
+        for d in range(self.n):
+            self.estimate[d] = self.y_new[d] - y[d]
+        return self.estimate
 
     cdef object new_state(self):
         cdef cnp.ndarray state = np.empty(self.n)

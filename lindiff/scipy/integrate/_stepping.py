@@ -53,6 +53,9 @@ KEPT = 1 << 25
 # Two methods differ by no more than so many times their tolerances.
 NEAR = 100.0
 
+# Of the time that a solution takes: longer steps at rest are too long for derivatives.
+AT_REST = 0.06
+
 # The least relative tolerance, as SciPy has it.
 _LEAST = 100 * np.finfo(np.float64).eps
 
@@ -181,6 +184,11 @@ class Stepped:
     def has_derivatives(self) -> bool:
         """Whether there are derivatives of these steps."""
         return not isinstance(self.steps, BDFSteps)
+
+    @property
+    def are_long_at_rest(self) -> bool:
+        """Whether steps were long as nothing moved: derivatives may move where the solution rests."""
+        return bool(self.steps.longest_at_rest > AT_REST * abs(self._problem[1] - self.t0))
 
     def refuse_changes(self) -> None:
         """Raise where the right-hand side is another function now."""

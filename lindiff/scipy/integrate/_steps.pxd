@@ -9,7 +9,9 @@ cdef class Steps:
     cdef double[::1] t                  # where steps begin, and end
     cdef double[::1] points             # where the solution is asked for; None where at the ends of steps
     cdef Py_ssize_t[::1] first_point    # of each step
+    cdef readonly double longest_at_rest
     cdef int begin_times(self, double t0, points) except -1
+    cdef bint rests(self, double error, const double *change, const double *scale) noexcept
     cdef int end_step(self) except -1
     cdef bint has_point(self, Py_ssize_t p) noexcept
     cdef Py_ssize_t step_of(self, double t) except -1

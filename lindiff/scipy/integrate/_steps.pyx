@@ -2,12 +2,18 @@
 
 cimport numpy as cnp
 
+from libc.math cimport fabs, fmax
+
+from lindiff.scipy.integrate._slopes cimport norm
+
 import numpy as np
 
 cnp.import_array()
 
 cdef enum:
     FEWEST = 16  # steps that there is room for
+
+cdef double REST = 1e-10  # of what is allowed: with a smaller error next to nothing happens
 
 
 cdef class Steps:
@@ -18,6 +24,12 @@ cdef class Steps:
     slopes : Slopes
     n : int
         Numbers in a state.
+
+    Attributes
+    ----------
+    longest_at_rest : float
+        The length of the longest step in which the state did not move, which says nothing of how fast its
+        derivatives do.
     """
 
     def __init__(self, Slopes slopes, Py_ssize_t n):
@@ -35,7 +47,7 @@ cdef class Steps:
 
     cdef int begin_times(self, double t0, points) except -1:
         self.points = None if points is None else np.array(points, np.float64)
-        self.count = 0
+        self.count, self.longest_at_rest = 0, 0.0
         self.t, self.first_point = np.empty(FEWEST), np.zeros(FEWEST, np.intp)
         self.t[0] = t0
         return 0
@@ -47,6 +59,18 @@ cdef class Steps:
         if self.t[self.count + 1] > self.t[self.count]:
             return self.points[p] <= self.t[self.count + 1]
         return self.points[p] >= self.t[self.count + 1]
+
+    cdef bint rests(self, double error, const double *change, const double *scale) noexcept:
+        """Whether next to nothing happens in a step, by its error beside what is allowed; before it ends.
+
+        ``change`` is that of the state.
+        """
+        if error >= REST:
+            return False
+        if norm(change, scale, self.n) < REST:
+            self.longest_at_rest = fmax(self.longest_at_rest,
+                                        fabs(self.t[self.count + 1] - self.t[self.count]))
+        return True
 
     cdef int end_step(self) except -1:
         """Let the next step begin, and have room for its end."""

@@ -181,6 +181,8 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             may_be_beside = steps is not None
         if steps is not None:
             _warn_of_jump(steps.moved_jump())
+            if steps.are_long_at_rest:
+                return None
         return steps
 
     def pushed(s0: Any, params_dot: list[Any]) -> Any:
