@@ -429,6 +429,20 @@ def test_a_small_jump_among_many_steps_of_the_same_length_is_told(method, unit):
         ld.grad(end)(7.3541)
 
 
+@pytest.mark.parametrize("method", ["RK23", "RK45", "Radau"])
+def test_a_few_jumps_that_share_a_step_are_all_looked_at(method):
+    def end(at, count):  # large ones at fixed times beside a small one that moves
+        field = lambda t, y: np.floor(count * t) + np.where(t < at, 0.0, 1.0) - y
+        options = {"first_step": 1.0, "atol": 1e9, "rtol": 1e3}
+        return integrate.solve_ivp(field, (0.0, 1.0), [1.0], method, **options).y[0, -1]
+
+    with pytest.warns(UserWarning, match="the right-hand side jumps at t = 0.5123"):
+        ld.grad(end)(0.5123, 3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ld.grad(end)(0.5123, 1e4)  # more than are looked at
+
+
 @pytest.mark.parametrize(
     "field",
     [

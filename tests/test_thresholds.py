@@ -120,6 +120,7 @@ OTHERS = {
     "programs/evaluating.pyx CALLS": "no size of an array",
     "scipy/integrate/_bdf.pyx HIGHEST": "as SciPy has it: test_backward_differences",
     "scipy/integrate/_bdf.pyx ITERATIONS": "as SciPy has it: test_backward_differences",
+    "scipy/integrate/_discontinuities.pyx MOST": "jumps in one step: test_steps_of_equations",
     "scipy/integrate/_jacobians.pxd STAGES": "no size of an array",
     "scipy/integrate/_radau.pyx ITERATIONS": "as SciPy has it: test_steps_of_equations",
     "scipy/integrate/_radau.pyx ORDER": "as SciPy has it: test_steps_of_equations",

@@ -22,6 +22,9 @@ import numpy as np
 
 cnp.import_array()
 
+cdef enum:
+    MOST = 64  # jumps in one step that are looked at
+
 cdef double LEAST = 1e-6    # of the largest slopes: no jump is smaller
 cdef double SMOOTH = 0.125  # of the bend of a step: what halves have less of is no jump
 cdef double NARROW = 1e-11  # of a step,
@@ -61,7 +64,8 @@ cdef class Discontinuities:
         self.find_sizes(slopes)
         for step in range(steps.count):
             PyErr_CheckSignals()
-            self.search(slopes, step)
+            self.steps.open_step(step)
+            self.search(slopes, step, steps.t[step], steps.t[step + 1], len(self.times) + MOST)
 
     cdef int find_sizes(self, Slopes slopes) except -1:
         cdef Py_ssize_t step, d
@@ -85,14 +89,15 @@ cdef class Discontinuities:
         memcpy(&self.f[place, 0], slopes.result, self.n * sizeof(double))
         return 0
 
-    cdef int search(self, Slopes slopes, Py_ssize_t step) except -1:
-        """Halve a step to where its slopes bend most, as long as they do."""
-        cdef double low = self.steps.t[step], high = self.steps.t[step + 1], middle = low + 0.5 * (high - low)
-        cdef double left, right, bend = -1.0
+    cdef int search(self, Slopes slopes, Py_ssize_t step, double begin, double end,
+                    Py_ssize_t most) except -1:
+        """Halve a part of a step to where its slopes bend most, as long as they do; then what is on both
+        sides of a jump, up to ``most`` jumps in all."""
+        cdef double low = begin, high = end, middle = low + 0.5 * (high - low)
+        cdef double left, right, now, bend = -1.0
         cdef double least = NARROW * fabs(high - low) + ROUNDING * fmax(fabs(low), fabs(high))
-        if fabs(high - low) <= least:
+        if fabs(high - low) <= least or len(self.times) >= most:
             return 0
-        self.steps.open_step(step)
         self.evaluate(slopes, step, low, 0)
         self.evaluate(slopes, step, middle, 2)
         self.evaluate(slopes, step, high, 4)
@@ -100,8 +105,11 @@ cdef class Discontinuities:
             left, right = low + 0.5 * (middle - low), middle + 0.5 * (high - middle)
             self.evaluate(slopes, step, left, 1)
             self.evaluate(slopes, step, right, 3)
+            now = fmax(self.bend(0, 2, 4), fmax(self.bend(0, 1, 2), self.bend(2, 3, 4)))
             if bend < 0.0:
-                bend = fmax(self.bend(0, 2, 4), fmax(self.bend(0, 1, 2), self.bend(2, 3, 4)))
+                bend = now
+            if now <= fmax(LEAST, SMOOTH * bend):
+                return 0
             if self.bend(0, 1, 2) >= self.bend(2, 3, 4):
                 high, middle = middle, left
                 self.move(2, 4)
@@ -110,12 +118,11 @@ cdef class Discontinuities:
                 low, middle = middle, right
                 self.move(2, 0)
                 self.move(3, 2)
-            if self.bend(0, 2, 4) <= fmax(LEAST, SMOOTH * bend):
-                return 0
         self.numbers.append(step)
         self.times.append((low, high))
         self.sizes.append(self.change(0, 4))
-        return 0
+        self.search(slopes, step, begin, low, most)
+        return self.search(slopes, step, high, end, most)
 
     cdef int move(self, Py_ssize_t source, Py_ssize_t place) noexcept:
         memcpy(&self.f[place, 0], &self.f[source, 0], self.n * sizeof(double))
