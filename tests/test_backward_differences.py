@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.integrate
+import stepping
 
 import lindiff as ld
 from lindiff.scipy import integrate
-from lindiff.scipy.integrate import _stepping
 from lindiff.scipy.integrate._bdf import BDFSteps
 from lindiff.testing import check_grads
 
@@ -14,16 +14,7 @@ from lindiff.testing import check_grads
 @pytest.fixture
 def steps_taken(monkeypatch):
     """What kinds of steps have come to the end."""
-    kinds = []
-    solved = _stepping.Stepped.solved
-
-    def noted(self, *args):
-        found = solved(self, *args)
-        kinds.append(type(self.steps) if found else None)
-        return found
-
-    monkeypatch.setattr(_stepping.Stepped, "solved", noted)
-    return kinds
+    return stepping.noted(monkeypatch, lambda stepped, found: type(stepped.steps) if found else None)
 
 
 def predators(t, y, rates):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.integrate
+import stepping
 
 import lindiff as ld
 from lindiff.scipy import integrate
@@ -17,16 +18,11 @@ from lindiff.testing import check_grads
 @pytest.fixture
 def jacobians(monkeypatch):
     """What kinds of them have taken the steps."""
-    kinds = []
-    solved = _stepping.Stepped.solved
 
-    def noted(self, *args):
-        found = solved(self, *args)
-        kinds.append(type(self.steps.jacobian) if found and hasattr(self.steps, "jacobian") else None)
-        return found
+    def kind(stepped, found):
+        return type(stepped.steps.jacobian) if found and hasattr(stepped.steps, "jacobian") else None
 
-    monkeypatch.setattr(_stepping.Stepped, "solved", noted)
-    return kinds
+    return stepping.noted(monkeypatch, kind)
 
 
 def second_differences(y):

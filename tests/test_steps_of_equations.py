@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.integrate
+import stepping
 
 import lindiff as ld
 from lindiff.scipy import integrate
@@ -31,15 +32,7 @@ RATES = np.array([1.1, 0.4, 0.7, 0.2])
 @pytest.fixture
 def steps_taken(monkeypatch):
     """How many solutions were found by compiled steps."""
-    found = []
-    solved = _stepping.Stepped.solved
-
-    def noted(self, *args):
-        found.append(solved(self, *args))
-        return found[-1]
-
-    monkeypatch.setattr(_stepping.Stepped, "solved", noted)
-    return found
+    return stepping.noted(monkeypatch, lambda stepped, found: found)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -15,12 +15,12 @@ cimport cython
 cimport numpy as cnp
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, nextafter, pow, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, nextafter, pow
 from libc.string cimport memcpy
 
+from lindiff.scipy.integrate._implicit cimport ImplicitSteps, newton_tolerance
 from lindiff.scipy.integrate._jacobians cimport Jacobian
 from lindiff.scipy.integrate._slopes cimport Slopes, add_scaled, first_length, norm
-from lindiff.scipy.integrate._steps cimport Steps
 
 import numpy as np
 
@@ -38,44 +38,30 @@ cdef double[HIGHEST + 1] GAMMA = [0.0, 1.0, 3.0 / 2.0, 11.0 / 6.0, 25.0 / 12.0, 
 
 
 @cython.final
-cdef class BDFSteps(Steps):
-    """The steps of the method along a solution.
+cdef class BDFSteps(ImplicitSteps):
+    """The steps of the method along a solution."""
 
-    Parameters
-    ----------
-    slopes : Slopes
-    jacobian : Jacobian
-        Of these by the state.
-    n : int
-        Numbers in a state.
-    """
-
-    cdef readonly Jacobian jacobian
     cdef double[:, ::1] D               # differences
-    cdef double[::1] f, y, predicted, psi, d, change, scale
-    cdef bint is_factored, is_current   # is the Jacobian of this step?
+    cdef double[::1] y, predicted, psi, d
     cdef int order, equal               # steps of one length so far
-    cdef int iterations
     cdef double length, factored        # c of the factors of 1/c - J
 
     def __init__(self, Slopes slopes, Jacobian jacobian, Py_ssize_t n):
-        Steps.__init__(self, slopes, n)
-        self.jacobian = jacobian
+        ImplicitSteps.__init__(self, slopes, jacobian, n)
         self.D = np.zeros((ROWS, n))
-        self.f, self.y, self.predicted, self.psi = (np.zeros(n) for _ in range(4))
-        self.d, self.change, self.scale = (np.zeros(n) for _ in range(3))
+        self.y, self.predicted, self.psi, self.d = (np.zeros(n) for _ in range(4))
 
     def run(self, double t0, double end, y0, points, double rtol, double[::1] atol, double longest, first):
         """Solve the problem: the states at the points, or at the ends of steps, one a row; None where steps
         come to be too short before the end."""
         cdef double direction = 1.0 if end >= t0 else -1.0
-        cdef double tolerance = fmax(10 * np.finfo(np.float64).eps / rtol, fmin(0.03, sqrt(rtol)))
+        cdef double tolerance = newton_tolerance(rtol)
         cdef double shortest, error, safety = 0.0, t = t0
         cdef double[:, ::1] rows = np.zeros((0 if points is None else len(points), self.n))
         cdef Py_ssize_t d
         self.begin_times(t0, points)
         memcpy(&self.y[0], cnp.PyArray_BYTES(<cnp.ndarray>y0), self.n * sizeof(double))
-        self.evaluate(t0, &self.y[0])
+        self.slopes.at(t0, &self.y[0], &self.f[0])
         self.length = first_length(self.slopes, t0, end, &self.y[0], &self.f[0], 1, rtol, atol, longest) \
             if first is None else first
         self.jacobian.find(t0, &self.y[0])
@@ -121,13 +107,6 @@ cdef class BDFSteps(Steps):
             if points is None:
                 found.append(np.array(self.y))
         return np.array(found) if points is None else np.asarray(rows)
-
-    cdef int evaluate(self, double t, const double *y) except -1:
-        self.slopes.t[0] = t
-        memcpy(self.slopes.y, y, self.n * sizeof(double))
-        self.slopes.run()
-        memcpy(&self.f[0], self.slopes.result, self.n * sizeof(double))
-        return 0
 
     cdef int scale_step(self, double factor) noexcept:
         """Change the length of a step, and the differences with it."""
@@ -187,7 +166,7 @@ cdef class BDFSteps(Steps):
         self.d[:] = 0.0
         for k in range(ITERATIONS):
             self.iterations = <int>k + 1
-            self.evaluate(t, &self.y[0])
+            self.slopes.at(t, &self.y[0], &self.f[0])
             for i in range(self.n):
                 if not isfinite(self.f[i]):
                     return False

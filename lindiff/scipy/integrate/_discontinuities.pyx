@@ -42,9 +42,9 @@ cdef class Discontinuities:
 
     Attributes
     ----------
-    times : ndarray
+    times : list of pairs of numbers
         Of each jump a time before and a time after, close to each other.
-    sizes : ndarray
+    sizes : list of numbers
         Of each jump, of the component that jumps most beside its largest slope.
     """
 
@@ -80,14 +80,7 @@ cdef class Discontinuities:
     cdef int evaluate(self, Slopes slopes, Py_ssize_t step, double t, Py_ssize_t place) except -1:
         """The slopes at a time in a step, which go to this place."""
         self.steps.combine(step, t, &self.state[0])
-        return self.evaluate_at(slopes, t, place)
-
-    cdef int evaluate_at(self, Slopes slopes, double t, Py_ssize_t place) except -1:
-        slopes.t[0] = t
-        memcpy(slopes.y, &self.state[0], self.n * sizeof(double))
-        slopes.run()
-        memcpy(&self.f[place, 0], slopes.result, self.n * sizeof(double))
-        return 0
+        return slopes.at(t, &self.state[0], &self.f[place, 0])
 
     cdef int search(self, Slopes slopes, Py_ssize_t step, double begin, double end,
                     Py_ssize_t most) except -1:
@@ -164,4 +157,4 @@ cdef class Discontinuities:
         self.steps.combine(step, t, &self.state[0])
         for d in range(self.n):
             self.state[d] += shift[d]
-        return self.evaluate_at(slopes, t, place)
+        return slopes.at(t, &self.state[0], &self.f[place, 0])

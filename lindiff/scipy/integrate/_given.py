@@ -12,7 +12,7 @@ from lindiff.core.variable import Variable, kept_constant
 from lindiff.programs.closures import Opened, closed_over
 from lindiff.rules._common import depends_on_variables
 
-__all__ = ["of_variables"]
+__all__ = ["of_variables", "refuse_hidden"]
 
 
 def of_variables(
@@ -47,6 +47,15 @@ def of_variables(
         return called(filled[:count], (x, *restore(filled[count:])))
 
     return function, params
+
+
+def refuse_hidden(y: Any, what: str) -> None:
+    """Raise for a Variable in what a function has returned that was given plain numbers."""
+    if depends_on_variables(y):
+        raise TypeError(
+            f"{what} uses a Variable that it is neither given nor closes over, as of an object or a module: "
+            f"its derivative would be lost; give it through args"
+        )
 
 
 def _called(func: Callable[..., Any]) -> Callable[[list[Any], tuple[Any, ...]], Any]:

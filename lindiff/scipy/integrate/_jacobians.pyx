@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 from lindiff.kernels cimport rowmajor
 from lindiff.kernels.lu cimport getrf_one, getrs_one
 from lindiff.kernels.rowmajor cimport blas_int
+from lindiff.kernels.scalar cimport scalar
 from lindiff.scipy.integrate._slopes cimport Slopes
 
 import numpy as np
@@ -296,27 +297,13 @@ cdef class BandedJacobian(Jacobian):
         return True
 
     cdef int factor(self, double shift) except -1:
-        cdef Py_ssize_t e, i, length = self.row_length(1)
-        memset(&self.real[0], 0, self.real.nbytes)
-        for e in range(self.rows.shape[0]):
-            self.real[self.in_band(e)] = -self.J[e]
-        for i in range(self.n):
-            self.real[i * length + self.diagonal(1)] += shift
-        rowmajor.gbtrf(<blas_int>self.n, <blas_int>self.below, <blas_int>self.above, &self.real[0],
-                       <blas_int>length, &self.pivots[0])
+        factor_band(self, shift, &self.real[0], &self.pivots[0])
         return 0
 
     cdef int factor_complex(self, double complex shift) except -1:
-        cdef Py_ssize_t e, i, length = self.row_length(1)
         if self.imaginary.shape[0] == 0:
-            self.imaginary = np.zeros(self.n * length, np.complex128)
-        memset(&self.imaginary[0], 0, self.imaginary.nbytes)
-        for e in range(self.rows.shape[0]):
-            self.imaginary[self.in_band(e)] = -self.J[e]
-        for i in range(self.n):
-            self.imaginary[i * length + self.diagonal(1)] += shift
-        rowmajor.gbtrf(<blas_int>self.n, <blas_int>self.below, <blas_int>self.above, &self.imaginary[0],
-                       <blas_int>length, &self.pivots_of_two[0])
+            self.imaginary = np.zeros(self.n * self.row_length(1), np.complex128)
+        factor_band(self, shift, &self.imaginary[0], &self.pivots_of_two[0])
         return 0
 
     cdef Py_ssize_t in_band(self, Py_ssize_t e) noexcept:
@@ -325,24 +312,11 @@ cdef class BandedJacobian(Jacobian):
         return row * self.row_length(1) + self.diagonal(1) + self.place[self.columns[e]] - row
 
     cdef int solve(self, double *x) except -1:
-        cdef Py_ssize_t d
-        for d in range(self.n):
-            self.ordered[self.place[d]] = x[d]
-        rowmajor.gbtrs(False, <blas_int>self.n, <blas_int>self.below, <blas_int>self.above, &self.real[0],
-                       <blas_int>self.row_length(1), &self.pivots[0], &self.ordered[0])
-        for d in range(self.n):
-            x[d] = self.ordered[self.place[d]]
+        solve_in_band(self, &self.real[0], &self.pivots[0], &self.ordered[0], x)
         return 0
 
     cdef int solve_complex(self, double complex *x) except -1:
-        cdef Py_ssize_t d
-        for d in range(self.n):
-            self.ordered_complex[self.place[d]] = x[d]
-        rowmajor.gbtrs(False, <blas_int>self.n, <blas_int>self.below, <blas_int>self.above,
-                       &self.imaginary[0], <blas_int>self.row_length(1), &self.pivots_of_two[0],
-                       &self.ordered_complex[0])
-        for d in range(self.n):
-            x[d] = self.ordered_complex[self.place[d]]
+        solve_in_band(self, &self.imaginary[0], &self.pivots_of_two[0], &self.ordered_complex[0], x)
         return 0
 
     cdef int begin_stages(self) except -1:
@@ -382,3 +356,25 @@ cdef class BandedJacobian(Jacobian):
             for i in range(STAGES):
                 x[i * self.n + d] = self.ordered_stages[STAGES * self.place[d] + i]
         return 0
+
+
+cdef void factor_band(BandedJacobian of, scalar shift, scalar *A, blas_int *pivots) noexcept:
+    """A := factors of σ - J."""
+    cdef Py_ssize_t e, i, length = of.row_length(1)
+    memset(A, 0, of.n * length * sizeof(scalar))
+    for e in range(of.rows.shape[0]):
+        A[of.in_band(e)] = -of.J[e]
+    for i in range(of.n):
+        A[i * length + of.diagonal(1)] += shift
+    rowmajor.gbtrf(<blas_int>of.n, <blas_int>of.below, <blas_int>of.above, A, <blas_int>length, pivots)
+
+
+cdef void solve_in_band(BandedJacobian of, scalar *LU, blas_int *pivots, scalar *ordered, scalar *x) noexcept:
+    """x := (σ - J)⁻¹ x by these factors, in the order of the band."""
+    cdef Py_ssize_t d
+    for d in range(of.n):
+        ordered[of.place[d]] = x[d]
+    rowmajor.gbtrs(False, <blas_int>of.n, <blas_int>of.below, <blas_int>of.above, LU,
+                   <blas_int>of.row_length(1), pivots, ordered)
+    for d in range(of.n):
+        x[d] = ordered[of.place[d]]

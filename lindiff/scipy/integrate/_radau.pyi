@@ -1,22 +1,8 @@
 from typing import Any
 
-from lindiff.scipy.integrate._jacobians import Jacobian
+from lindiff.scipy.integrate._implicit import ImplicitSteps
 from lindiff.scipy.integrate._slopes import Slopes
-from lindiff.scipy.integrate._steps import Steps
 
-class RadauSteps(Steps):
-    jacobian: Jacobian
-    def __init__(self, slopes: Slopes, jacobian: Jacobian, n: int) -> None: ...
-    def run(
-        self,
-        t0: float,
-        end: float,
-        y0: Any,
-        points: Any,
-        rtol: float,
-        atol: Any,
-        longest: float,
-        first: float | None,
-    ) -> Any: ...
+class RadauSteps(ImplicitSteps):
     def pull(self, back: Slopes, rows_bar: Any) -> tuple[Any, list[Any]]: ...
     def push(self, along: Slopes, first_dot: Any) -> Any: ...

@@ -18,9 +18,9 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, nextafter, pow, sqrt
 from libc.string cimport memcpy, memset
 
+from lindiff.scipy.integrate._implicit cimport ImplicitSteps, newton_tolerance
 from lindiff.scipy.integrate._jacobians cimport STAGES, Jacobian
 from lindiff.scipy.integrate._slopes cimport Slopes, add_scaled, first_length, is_zero, norm
-from lindiff.scipy.integrate._steps cimport Steps
 
 import numpy as np
 
@@ -66,34 +66,22 @@ cdef double[3][3] T_INVERSE = [
 
 
 @cython.final
-cdef class RadauSteps(Steps):
+cdef class RadauSteps(ImplicitSteps):
     """The steps of the method along a solution, and their derivatives.
 
     Memory: of each step its state and stages, 4n numbers, besides what the Jacobian takes.
-
-    Parameters
-    ----------
-    slopes : Slopes
-    jacobian : Jacobian
-        Of these by the state.
-    n : int
-        Numbers in a state.
     """
 
-    cdef readonly Jacobian jacobian
     cdef Py_ssize_t room                # of these numbers of steps:
     cdef double[::1] Y, Z               # the states in which they begin, and their stages
-    cdef double[::1] f, scale, error_of, slopes_of, stages_of, change
+    cdef double[::1] error_of, slopes_of, stages_of
     cdef double complex[::1] change_of_two
     cdef double[::1] right              # of the equations for the derivatives of a step
-    cdef bint is_factored, is_current
     cdef double rate
-    cdef int iterations
 
     def __init__(self, Slopes slopes, Jacobian jacobian, Py_ssize_t n):
-        Steps.__init__(self, slopes, n)
-        self.jacobian = jacobian
-        self.f, self.scale, self.error_of, self.change = (np.zeros(n) for _ in range(4))
+        ImplicitSteps.__init__(self, slopes, jacobian, n)
+        self.error_of = np.zeros(n)
         self.slopes_of, self.stages_of, self.right = (np.zeros(STAGES * n) for _ in range(3))
         self.change_of_two = np.zeros(n, np.complex128)
 
@@ -103,7 +91,7 @@ cdef class RadauSteps(Steps):
         """Solve the problem: the states at the points, or at the ends of steps, one a row; None where steps
         come to be too short before the end."""
         cdef double direction = 1.0 if end >= t0 else -1.0
-        cdef double tolerance = fmax(10 * np.finfo(np.float64).eps / rtol, fmin(0.03, sqrt(rtol)))
+        cdef double tolerance = newton_tolerance(rtol)
         cdef double length, before, error_before, shortest, trial, t = t0, h, error, factor, safety
         cdef bint rejected
         cdef double[:, ::1] rows = np.zeros((0 if points is None else len(points), self.n))
@@ -111,7 +99,7 @@ cdef class RadauSteps(Steps):
         self.room = 0
         self.make_room(1)
         memcpy(self.state(0), cnp.PyArray_BYTES(<cnp.ndarray>y0), self.n * sizeof(double))
-        self.evaluate(t0, self.state(0), &self.f[0])
+        self.slopes.at(t0, self.state(0), &self.f[0])
         length = first_length(self.slopes, t0, end, self.state(0), &self.f[0], ORDER, rtol, atol, longest) \
             if first is None else first
         before = error_before = -1.0  # not known
@@ -174,13 +162,6 @@ cdef class RadauSteps(Steps):
         self.room += more
         return 0
 
-    cdef int evaluate(self, double t, const double *y, double *f) except -1:
-        self.slopes.t[0] = t
-        memcpy(self.slopes.y, y, self.n * sizeof(double))
-        self.slopes.run()
-        memcpy(f, self.slopes.result, self.n * sizeof(double))
-        return 0
-
     cdef int factor(self, double h) except -1:
         """Those of μ/h - J."""
         self.jacobian.factor(MU / h)
@@ -232,7 +213,7 @@ cdef class RadauSteps(Steps):
             for i in range(STAGES):
                 for d in range(n):
                     self.error_of[d] = y[d] + Z[i * n + d]
-                self.evaluate(t + C[i] * h, &self.error_of[0], &self.slopes_of[i * n])
+                self.slopes.at(t + C[i] * h, &self.error_of[0], &self.slopes_of[i * n])
             for d in range(STAGES * n):
                 if not isfinite(self.slopes_of[d]):
                     return False
@@ -285,7 +266,7 @@ cdef class RadauSteps(Steps):
         if rejected and size > 1.0:
             for d in range(n):
                 self.change[d] = y[d] + self.error_of[d]
-            self.evaluate(t, &self.change[0], &self.slopes_of[0])
+            self.slopes.at(t, &self.change[0], &self.slopes_of[0])
             size = self.estimated(h, &self.slopes_of[0])
         return size
 
@@ -308,7 +289,7 @@ cdef class RadauSteps(Steps):
         y = self.state(self.count + 1)
         for d in range(n):
             y[d] = self.state(self.count)[d] + self.stages(self.count)[2 * n + d]
-        self.evaluate(t, y, &self.f[0])
+        self.slopes.at(t, y, &self.f[0])
         factor = fmin(MOST, factor)
         if not is_slow and factor < WORTH:
             factor = 1.0

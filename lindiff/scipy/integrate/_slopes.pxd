@@ -12,8 +12,10 @@ cdef class Slopes:
     cdef double *y
     cdef double *direction
     cdef double *result
+    cdef Py_ssize_t bytes       # of a state
     cdef readonly Py_ssize_t count
     cdef int run(self) except -1
+    cdef int at(self, double t, const double *y, double *found) except -1
     cdef int add_to(self, list totals) except -1
 
 

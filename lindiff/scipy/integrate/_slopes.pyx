@@ -4,6 +4,7 @@ cimport cython
 cimport numpy as cnp
 
 from libc.math cimport fabs, fmax, fmin, pow
+from libc.string cimport memcpy
 
 from lindiff.programs.evaluating cimport Evaluator
 
@@ -31,11 +32,20 @@ cdef class Slopes:
         self.t, self.y = <double *>cnp.PyArray_BYTES(t), <double *>cnp.PyArray_BYTES(y)
         self.direction = NULL if direction is None else <double *>cnp.PyArray_BYTES(direction)
         self.result = <double *>cnp.PyArray_BYTES(<cnp.ndarray>evaluator.results[0])
+        self.bytes = cnp.PyArray_NBYTES(y)
         self.count = 0
 
     cdef int run(self) except -1:
         self.count += 1
         return self.evaluator.run()
+
+    cdef int at(self, double t, const double *y, double *found) except -1:
+        """The slopes at a time and a state."""
+        self.t[0] = t
+        memcpy(self.y, y, self.bytes)
+        self.run()
+        memcpy(found, self.result, self.bytes)
+        return 0
 
     cdef int add_to(self, list totals) except -1:
         """Add what the program gives besides the first result to these."""

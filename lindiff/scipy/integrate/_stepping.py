@@ -5,6 +5,7 @@ and the derivatives of their steps.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -265,6 +266,7 @@ class Stepped:
     def ts(self) -> Any:
         return self.steps.times
 
+    @functools.cached_property
     def moved_jump(self) -> float | None:
         """The time of a jump of the right-hand side that the state or parameters move; None without one."""
         known = self.slopes.evaluator.known()

@@ -180,7 +180,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             steps = found if found is not None and found.are_near(ts, Y) else None
             may_be_beside = steps is not None
         if steps is not None:
-            _warn_of_jump(steps.moved_jump())
+            _warn_of_jump(steps.moved_jump)
             if steps.are_long_at_rest:
                 return None
         return steps

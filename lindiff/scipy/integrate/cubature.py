@@ -15,7 +15,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.rules._common import conj, depends_on_variables
-from lindiff.scipy.integrate._given import of_variables
+from lindiff.scipy.integrate._given import of_variables, refuse_hidden
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.jacobian import jacobian
 
@@ -123,11 +123,7 @@ class _Problem:
 
         def of_points(x: Any) -> Any:
             y = self.function(x, plain)
-            if depends_on_variables(y):
-                raise TypeError(
-                    "cubature: the integrand uses a Variable that it is neither given nor closes over: its "
-                    "derivative would be lost; give it through args"
-                )
+            refuse_hidden(y, "the integrand")
             return y
 
         self.found = scipy.integrate.cubature(of_points, self._a, self._b, **self._options)

@@ -17,7 +17,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.programs.evaluating import Evaluator
 from lindiff.rules._common import conj, depends_on_variables
-from lindiff.scipy.integrate._given import of_variables
+from lindiff.scipy.integrate._given import of_variables, refuse_hidden
 from lindiff.scipy.integrate._jumps import may_jump, moved_jump
 from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of
 from lindiff.scipy.integrate._witnesses import Witnessed
@@ -60,11 +60,7 @@ class _Integrand:
 
         def of_number(x: float) -> Any:
             y = self.function(x, numbers)
-            if depends_on_variables(y):
-                raise TypeError(
-                    "the integrand uses a Variable that it is neither given nor closes over, as of an object "
-                    "or a module: its derivative would be lost; give it through args"
-                )
+            refuse_hidden(y, "the integrand")
             return np.asarray(y)[()]
 
         a, b = float(a), float(b)
