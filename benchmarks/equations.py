@@ -2,8 +2,9 @@
 
 Solutions and gradients of a sum of squares of them, at the same tolerances.  JAX and Diffrax are compiled
 before they are measured, and left out where they are not installed.  Times are medians, of the processor and
-of the clock; all calls take turns.  Errors of gradients are beside differences of tight solutions.  Prints a
-table, writes `results/equations.csv`.
+of the clock; all calls take turns, in each of which a call is repeated for a while, as a search repeats it.
+Errors of gradients are beside differences of tight solutions.  Prints a table, writes
+`results/equations.csv`.
 """
 
 from __future__ import annotations
@@ -212,11 +213,13 @@ def calls_of(problem: Problem) -> dict[tuple[str, str], tuple[Callable[[], Any],
     return calls
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, float]:
-    """Milliseconds of the processor, and of the clock."""
-    cpu, wall = time.process_time(), time.perf_counter()
-    call()
-    return 1e3 * (time.process_time() - cpu), 1e3 * (time.perf_counter() - wall)
+def timed(call: Callable[[], Any], seconds: float) -> tuple[float, float]:
+    """Milliseconds of a call, of the processor and of the clock: the mean of as many as take ``seconds``."""
+    count, cpu, wall = 0, time.process_time(), time.perf_counter()
+    while not count or time.perf_counter() - wall < seconds:
+        call()
+        count += 1
+    return 1e3 * (time.process_time() - cpu) / count, 1e3 * (time.perf_counter() - wall) / count
 
 
 def derivative_along(problem: Problem, direction: np.ndarray) -> float:
@@ -229,7 +232,7 @@ def derivative_along(problem: Problem, direction: np.ndarray) -> float:
     return float((values[0] - values[1]) / 2e-4)
 
 
-def rows_of(problem: Problem, rounds: int) -> list[dict[str, Any]]:
+def rows_of(problem: Problem, rounds: int, seconds: float) -> list[dict[str, Any]]:
     calls = calls_of(problem)
     direction = problem.parameters * np.random.default_rng(1).normal(size=len(problem.parameters))
     expected = derivative_along(problem, direction)
@@ -245,7 +248,7 @@ def rows_of(problem: Problem, rounds: int) -> list[dict[str, Any]]:
         for key, pair in calls.items():
             for what, call in zip(("solution", "gradient"), pair, strict=True):
                 if call is not None:
-                    times.setdefault((*key, what), []).append(timed(call))
+                    times.setdefault((*key, what), []).append(timed(call, seconds))
     unit = np.median(times["scipy", problem.unit, "solution"], axis=0)[0]
     return [
         {
@@ -269,13 +272,16 @@ def main() -> None:
         prog="python -m benchmarks.equations", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--rounds", type=int, default=15, help="turns of each call (default: %(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=0.02, help="a turn takes at least (default: %(default)s)"
+    )
     default = Path(__file__).parent / "results"
     parser.add_argument("--results", type=Path, default=default, help="folder to write to")
     options = parser.parse_args()
     tables = []
     for problem in problems():
         unit = f"solutions_of_scipys_{problem.unit}"
-        table = pd.DataFrame(rows_of(problem, options.rounds))
+        table = pd.DataFrame(rows_of(problem, options.rounds, options.seconds))
         print(f"\n{table.to_string(index=False, float_format='{:.3g}'.format)}", flush=True)
         tables.append(table.rename(columns={unit: "scipys_solutions"}))
     pd.concat(tables).to_csv(options.results / "equations.csv", index=False, float_format="%.4g")

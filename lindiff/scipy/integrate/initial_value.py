@@ -354,11 +354,11 @@ def _in_tuple(args: Any) -> tuple[Any, ...]:
 
 def _of_others(method: Any, options: dict[str, Any]) -> Solve:
     """solve_ivp for the equations that derivatives make."""
-    options = {name: option for name, option in options.items() if name not in OF_ONE_FIELD}
-    options |= {name: float(np.min(options[name])) for name in ("rtol", "atol") if name in options}
 
     def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
-        result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, options)
+        told = {name: option for name, option in options.items() if name not in OF_ONE_FIELD}
+        told |= {name: float(np.min(told[name])) for name in ("rtol", "atol") if name in told}
+        result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, told)
         return result.y.T, lambda: result.sol, True
 
     return solve
