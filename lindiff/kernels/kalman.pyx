@@ -45,6 +45,7 @@ from lindiff.kernels.sizes cimport BETWEEN_LOOKS, SPARSE_ENTRIES, SPARSE_STATES
 from lindiff.kernels.small cimport product, symmetric_product
 
 import threading
+from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -63,6 +64,14 @@ cdef double CARRIED = 1 - 2.0 ** -10
 
 # What is no more than this of what it stands beside is rounding; of information, the square.
 cdef double UNSEEN = 1e3 * EPS
+
+
+class Part(NamedTuple):
+    """What is wanted of a matrix: its rows (of axis 0), or its columns (1), or what is in both (None), at
+    `places`, an array of intp, which are no more than half of all.  What is not wanted is zero."""
+
+    axis: int | None
+    places: object
 
 
 cdef struct Model:
@@ -138,6 +147,13 @@ cdef struct Backward:
     void *sums   # (n, n): of N A, or (N A)ᵀ where A is sparse, over steps that share P_f
 
 
+cdef struct Places:
+    # a `Part`
+    const Py_ssize_t *at   # NULL: all
+    Py_ssize_t count
+    bint columns
+
+
 cdef struct Bars:
     # cotangents and smoothed moments that are wanted; NULL: not
     void *y
@@ -152,6 +168,9 @@ cdef struct Bars:
     void *mixing     # (series, mixed): their columns of Ω
     bint covariances   # whether N is needed
     bint means         # whether M is
+    bint weighs        # whether r Ω is
+    Places of_A        # of what cotangents are wanted: of rows or columns,
+    Places of_Q        # and of what is in both
 
 
 # ---- small things --------------------------------------------------------------------------------
@@ -315,6 +334,14 @@ cdef inline void scatter_rows(Py_ssize_t rows, Py_ssize_t n, const scalar *X, co
     for i in range(rows):
         for j in range(n):
             onto[index[i] * n + j] += X[i * n + j]
+
+
+cdef inline void take_rows(Py_ssize_t rows, const Py_ssize_t *index, Py_ssize_t n, const scalar *X,
+                           scalar *out) noexcept nogil:
+    """out[i] := X[index[i]]."""
+    cdef Py_ssize_t i
+    for i in range(rows):
+        memcpy(out + i * n, X + index[i] * n, n * sizeof(scalar))
 
 
 cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out,
@@ -714,7 +741,7 @@ cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b,
     """Add `factor` times what the covariances give to the gradient of step t, to the sums for that of A;
     N := that before the step."""
     cdef scalar half = 0.5
-    cdef Py_ssize_t i, n = g.n, p = o.p, width = g.p * (1 if g.independent else g.p)
+    cdef Py_ssize_t i, j, l, n = g.n, p = o.p, width = g.p * (1 if g.independent else g.p)
     cdef scalar *A = <scalar *> g.A + t * g.A_step
     cdef scalar *sums = <scalar *> s.sums
     cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
@@ -724,12 +751,20 @@ cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b,
     cdef scalar *F = X + n * n
     cdef scalar *bar
     room = F + n * n
+    if b.A != NULL and b.of_A.at != NULL:
+        subtract_part_of_A(X, g, b, A, N, P_f, factor, <scalar *> b.A + t * g.A_step)
     congruence(g, A, N, X, F)
     if b.Q != NULL:
         bar = <scalar *> b.Q + t * g.Q_step
-        for i in range(n * n):
-            bar[i] -= half * factor * N[i]
-    if b.A != NULL:
+        if b.of_Q.at == NULL:
+            for i in range(n * n):
+                bar[i] -= half * factor * N[i]
+        else:
+            for i in range(b.of_Q.count):
+                for j in range(b.of_Q.count):
+                    l = b.of_Q.at[i] * n + b.of_Q.at[j]
+                    bar[l] -= half * factor * N[l]
+    if b.A != NULL and b.of_A.at == NULL:
         if g.sparse:
             entries_times(&g.turned, n, N, X)
         for i in range(n * n):
@@ -859,6 +894,69 @@ cdef void back_by_elements(scalar *room, Model *g, Observed *o, Bars *b, Py_ssiz
             complete_back(c, n, b_i, gain, variance[i], rest, column, N)
 
 
+cdef void subtract_part_of_A(scalar *room, Model *g, Bars *b, const scalar *A, const scalar *N,
+                             const scalar *P_f, scalar factor, scalar *A_bar) noexcept nogil:
+    """Ā -= factor N A P_f, in its wanted columns from those of P_f, or in its rows from those of N."""
+    cdef Py_ssize_t i, j, n = g.n, count = b.of_A.count
+    cdef const Py_ssize_t *at = b.of_A.at
+    cdef const scalar *given = P_f if b.of_A.columns else N
+    cdef scalar *X = room
+    cdef scalar *moved = X + n * count
+    cdef scalar *found = moved + n * count
+    for i in range(count):
+        for j in range(n):
+            X[j * count + i] = given[at[i] * n + j]
+    if b.of_A.columns:
+        times(g, A, count, X, moved)
+    else:
+        transposed_times(g, A, count, X, moved)
+    product(PLAIN, PLAIN, n, n, count, 1, N if b.of_A.columns else P_f, moved, False, found)
+    for i in range(count):
+        for j in range(n):
+            A_bar[j * n + at[i] if b.of_A.columns else at[i] * n + j] -= factor * found[j * count + i]
+
+
+cdef void add_part_of_A(scalar *rows, scalar *weighted, scalar *square, scalar *mixed, Model *g, Bars *b,
+                        const scalar *r, const scalar *u, const scalar *m_f, const scalar *P_f,
+                        scalar *A_bar) noexcept nogil:
+    """Ā += r Ω Mᵀ with M = m_f + P_f u, in its wanted columns or rows."""
+    cdef Py_ssize_t i, j, n = g.n, series = g.series, count = b.of_A.count
+    cdef const Py_ssize_t *at = b.of_A.at
+    cdef scalar *found = square + n * count
+    if b.of_A.columns:
+        take_rows(count, at, series, m_f, rows)
+        take_rows(count, at, n, P_f, square)
+        product(PLAIN, PLAIN, count, n, series, 1, square, u, True, rows)
+        weigh(count, rows, g, b, weighted, mixed)
+        product(PLAIN, TRANSPOSE, n, series, count, 1, r, weighted, False, found)
+        for j in range(n):
+            for i in range(count):
+                A_bar[j * n + at[i]] += found[j * count + i]
+        return
+    take_rows(count, at, series, r, rows)
+    weigh(count, rows, g, b, weighted, mixed)
+    product(PLAIN, TRANSPOSE, count, series, n, 1, weighted, u, False, square)
+    product(PLAIN, TRANSPOSE, count, series, n, 1, weighted, m_f, False, found)
+    product(PLAIN, PLAIN, count, n, n, 1, square, P_f, True, found)
+    for i in range(count):
+        for j in range(n):
+            A_bar[at[i] * n + j] += found[i * n + j]
+
+
+cdef void add_part_of_Q(scalar *rows, scalar *weighted, scalar *square, scalar *mixed, Model *g, Bars *b,
+                        const scalar *r, scalar *Q_bar) noexcept nogil:
+    """Q̄ += ½ r Ω rᵀ, in its wanted rows and columns."""
+    cdef scalar half = 0.5
+    cdef Py_ssize_t i, j, count = b.of_Q.count
+    cdef const Py_ssize_t *at = b.of_Q.at
+    take_rows(count, at, g.series, r, rows)
+    weigh(count, rows, g, b, weighted, mixed)
+    product(PLAIN, TRANSPOSE, count, g.series, count, 1, weighted, rows, False, square)
+    for i in range(count):
+        for j in range(count):
+            Q_bar[at[i] * g.n + at[j]] += half * square[i * count + j]
+
+
 cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t t,
                     scalar *r) noexcept nogil:
     """Add what the data give to the gradient of step t; r := that before the step."""
@@ -869,10 +967,12 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
     cdef scalar *Kt = <scalar *> k.K + k.slot[t - k.first] * g.p * n
     cdef scalar *inverse = <scalar *> k.L + k.slot[t - k.first] * g.p * (1 if g.independent else g.p)
+    cdef scalar *m_f = <scalar *> k.m + (t - k.first) * n * series
     cdef scalar *w = <scalar *> k.w + (t - k.first) * g.p * series
     cdef scalar *u = room
     cdef scalar *M = u + n * series
-    cdef scalar *weighted = M + n * series
+    cdef scalar *rows = M + n * series
+    cdef scalar *weighted = rows + n * series
     cdef scalar *e = weighted + max(n, g.p) * series
     cdef scalar *square = e + g.p * series
     cdef scalar *mixed = square + max(n, g.p) * max(n, g.p)
@@ -880,18 +980,22 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     cdef scalar x, rest
     transposed_times(g, A, series, r, u)
     if b.means:
-        memcpy(M, <scalar *> k.m + (t - k.first) * n * series, n * series * sizeof(scalar))
+        memcpy(M, m_f, n * series * sizeof(scalar))
         product(PLAIN, PLAIN, n, n, series, 1, P_f, u, True, M)
         if b.M != NULL:
             memcpy(<scalar *> b.M + t * n * series, M, n * series * sizeof(scalar))
-    if b.own != NULL:
+    if b.A != NULL and b.of_A.at != NULL:
+        add_part_of_A(rows, weighted, square, mixed, g, b, r, u, m_f, P_f, <scalar *> b.A + t * g.A_step)
+    if b.Q != NULL and b.of_Q.at != NULL:
+        add_part_of_Q(rows, weighted, square, mixed, g, b, r, <scalar *> b.Q + t * g.Q_step)
+    if b.weighs:
         weigh(n, r, g, b, weighted, mixed)
-    if b.Q != NULL:
+    if b.Q != NULL and b.of_Q.at == NULL:
         product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, r, False, square)
         bar = <scalar *> b.Q + t * g.Q_step
         for i in range(n * n):
             bar[i] += half * square[i]
-    if b.A != NULL:
+    if b.A != NULL and b.of_A.at == NULL:
         product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, M, True, <scalar *> b.A + t * g.A_step)
     if b.c != NULL:
         bar = <scalar *> b.c + t * g.c_step
@@ -1084,7 +1188,7 @@ cdef Py_ssize_t room_forward(Model *g):
 cdef Py_ssize_t room_backward(Model *g):
     """How many numbers `back_steps` needs."""
     cdef Py_ssize_t n = g.n, p = g.p, most = max(n, p)
-    return 5 * n * n + 3 * p * n + 3 * p * p + 2 * n + (2 * n + p + most) * g.series + most * (most + g.mixed)
+    return 5 * n * n + 3 * p * n + 3 * p * p + 2 * n + (3 * n + p + most) * g.series + most * (most + g.mixed)
 
 
 cdef cnp.ndarray find_moved(Model *g, cnp.ndarray Q):
@@ -1095,6 +1199,24 @@ cdef cnp.ndarray find_moved(Model *g, cnp.ndarray Q):
         rows = np.flatnonzero(Q.reshape(g.n, g.n).any(axis=1)).astype(np.intp, copy=False)
         g.moving, g.moved = len(rows), <const Py_ssize_t *> cnp.PyArray_DATA(rows)
     return rows
+
+
+cdef Places places_of(object wanted):
+    """Of a `Part`; of all where it is none."""
+    cdef cnp.ndarray at
+    if not isinstance(wanted, Part):
+        return Places(NULL, 0, False)
+    at = wanted.places
+    return Places(<const Py_ssize_t *> cnp.PyArray_DATA(at), cnp.PyArray_SIZE(at), wanted.axis == 1)
+
+
+cdef int want(Bars *b, tuple wanted) except -1:
+    """What of A and Q is wanted, and what that takes, for ``wanted`` of y, A, B, Q, R, m, P and maybe c."""
+    b.of_A, b.of_Q = places_of(wanted[1]), places_of(wanted[3])
+    b.covariances = any(wanted[1:5]) or wanted[6]
+    b.means = wanted[2] or wanted[1] and b.of_A.at == NULL
+    b.weighs = wanted[1] and b.of_A.at == NULL or wanted[3] and b.of_Q.at == NULL or any(wanted[7:])
+    return 0
 
 
 cdef tuple set_model(Model *g, Py_ssize_t T, Py_ssize_t n, Py_ssize_t p, cnp.ndarray y, cnp.ndarray A,
@@ -1381,7 +1503,7 @@ cdef class Sweep:
         gram_bar : (s, mixed) array
         logdet_bar : number
         wanted : tuple of 8 bool
-            For which of y, A, B, Q, R, m, P, c.
+            For which of y, A, B, Q, R, m, P, c; of A and Q, a `Part` where that suffices.
         after : tuple of (n, s) and (n, n) arrays, optional
             The r and N after the last step; by default zero.
 
@@ -1403,8 +1525,7 @@ cdef class Sweep:
         b.Q, b.R, b.c = memory(bars[3]), memory(bars[4]), memory(bars[5])
         b.M = b.V = NULL
         b.own, b.mixing = cnp.PyArray_DATA(own), cnp.PyArray_DATA(mixing)
-        b.covariances = any(wanted[1:5]) or wanted[6]
-        b.means = wanted[1] or wanted[2]
+        want(&b, wanted)
         omega = -2 * logdet_bar
         r, N = self.back(&b, omega, after)
         weighted = r * own
@@ -1424,6 +1545,7 @@ cdef class Sweep:
         cdef cnp.ndarray V = np.empty((self.g.steps, self.g.n, self.g.n), dtype=self.dtype)
         b.y = b.A = b.B = b.Q = b.R = b.c = b.own = b.mixing = NULL
         b.M, b.V = cnp.PyArray_DATA(M), cnp.PyArray_DATA(V)
+        want(&b, 7 * (False,))
         b.covariances = b.means = True
         return M, V, self.back(&b, 1, after)
 
@@ -1911,7 +2033,7 @@ cdef class Collapse:
         ----------
         bar : number
         wanted : tuple of 7 bool
-            For which of y, A, B, Q, R, m, P.
+            For which of y, A, B, Q, R, m, P; of A and Q, a `Part` where that suffices.
 
         Returns
         -------
@@ -1950,8 +2072,7 @@ cdef class Collapse:
         b.Q, b.R = memory(bars[3]), memory(bars[4])
         b.c = b.M = b.V = NULL
         b.own, b.mixing = own, mixing
-        b.covariances = any(wanted[1:5]) or wanted[6]
-        b.means = wanted[1] or wanted[2]
+        want(&b, wanted)
         own[0] = bar
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(at)
         state.r, state.N, state.sums = r, N, sums

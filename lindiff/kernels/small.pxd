@@ -115,6 +115,11 @@ cdef inline void product(int transpose_a, int transpose_b, Py_ssize_t m, Py_ssiz
                 gemv(transpose_a, <blas_int> (k if transpose_a else m), <blas_int> (m if transpose_a else k),
                      <scalar> sign, A, <blas_int> (m if transpose_a else k), B, 1, <scalar> onto, C, 1)
                 return
+            if m == 1:
+                gemv(not transpose_b, <blas_int> (n if transpose_b else k),
+                     <blas_int> (k if transpose_b else n), <scalar> sign, B,
+                     <blas_int> (k if transpose_b else n), A, 1, <scalar> onto, C, 1)
+                return
         gemm(transpose_a, transpose_b, <blas_int> m, <blas_int> n, <blas_int> k, sign, A,
              <blas_int> (m if transpose_a else k), B, <blas_int> (k if transpose_b else n), onto, C,
              <blas_int> n)

@@ -2,6 +2,7 @@
 
 Every line imports only from lines above it::
 
+    parts         which parts of a gradient are needed
     plan          how a system is swept
     backward      smoothed covariances whose digits were lost
     collapsing    the sweep over some series, from diffuse states

@@ -18,7 +18,8 @@ from lindiff.kernels.kalman import Collapse
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.model import System
 from lindiff.statespace.sweep.any_order import pulled, pushed
-from lindiff.statespace.sweep.derivatives import is_plain
+from lindiff.statespace.sweep.derivatives import is_plain, wanted_of
+from lindiff.statespace.sweep.parts import ALL, Parts
 
 __all__ = ["collapsed_loglikelihood"]
 
@@ -26,11 +27,13 @@ FLOAT64 = np.dtype(np.float64)
 
 
 class _Options(NamedTuple):
-    """Of a system with one series: the places of the diffuse states, the tolerance of the steady state, and
-    the function that gives the likelihoods of a system in any case, with derivatives of any order."""
+    """Of a system with one series: the places of the diffuse states, the tolerance of the steady state, the
+    parts of the gradient that are needed, and the function that gives the likelihoods of a system in any
+    case, with derivatives of any order."""
 
     places: Any
     tolerance: float
+    parts: Parts
     general: Callable[[System], Any]
 
     def of_arrays(self, *arrays: Any) -> Any:
@@ -40,10 +43,12 @@ class _Options(NamedTuple):
         return self.general(System(y, A, B, Q, R, m, P, None, None, diffuse, many=False))
 
 
-def collapsed_loglikelihood(system: System, tolerance: float, general: Callable[[System], Any]) -> Any:
+def collapsed_loglikelihood(
+    system: System, tolerance: float, general: Callable[[System], Any], parts: Parts = ALL
+) -> Any:
     """The log likelihood (1,) of arrays or Variables; None, if this is not for the system, or its data.
 
-    `general` gives it in any case.
+    `general` gives it in any case; `parts` are those of `Plan`.
     """
     plain = tuple(map(value, system[:7]))
     if (
@@ -53,7 +58,7 @@ def collapsed_loglikelihood(system: System, tolerance: float, general: Callable[
         or any(type(x) is not np.ndarray or len(x) != 1 or x.dtype != FLOAT64 for x in plain)
     ):
         return None
-    options = _Options(np.array(system.diffuse, np.intp), tolerance, general)
+    options = _Options(np.array(system.diffuse, np.intp), tolerance, parts, general)
     if system.is_plain:
         return _density(_swept(tuple(x[0] for x in plain), options, whole=False), plain[0])
     return _loglikelihood(*(x.reshape(x.shape[1:]) for x in system[:7]), options=options)
@@ -76,7 +81,7 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
 
     def pullback(bar: Any, active: tuple[int, ...]) -> Any:
         if sweep is not None and is_plain(bar):
-            return sweep.pull(float(bar[0]), tuple(i in active for i in range(7)))
+            return sweep.pull(float(bar[0]), wanted_of(active, options.parts)[:7])
         found = iter(pulled(options.of_arrays, arrays, bar, active))
         return tuple(next(found) if i in active else None for i in range(7))
 

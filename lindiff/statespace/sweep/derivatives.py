@@ -24,14 +24,24 @@ from lindiff.statespace.sweep.any_order import (
     pulled,
     pushed,
 )
+from lindiff.statespace.sweep.parts import Parts
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import sweeps_for
 
-__all__ = ["complex_step", "filter_gradient", "filter_sums", "filter_terms", "is_plain", "moved_by"]
+__all__ = [
+    "complex_step",
+    "filter_gradient",
+    "filter_sums",
+    "filter_terms",
+    "is_plain",
+    "moved_by",
+    "wanted_of",
+]
 
 # h x_dot is so small beside x that its square vanishes in double precision, in which tangents are computed.
 STEP = 1e-20
-SUMS, ARRAYS = 4, 8  # how many sums there are, and arrays that they are of
+SUMS, ARRAYS = 4, 8  # how many sums there are, and arrays that they are of,
+TRANSITION, STATE_COV = 1, 3  # among these
 
 
 @rule
@@ -52,7 +62,7 @@ def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, 
         return _tangents(_moved(plan._replace(whole=False), arrays, arrays_dot, h).sums(), sums, h)
 
     def pullback(bars: Any, active: tuple[int, ...]) -> Any:
-        wanted = _wanted(active)
+        wanted = wanted_of(active, plan.parts)
         found = iter(filter_gradient(*bars, *arrays, wanted=wanted, plan=plan, sweeps=sweeps))
         return tuple(next(found) if want else None for want in wanted)
 
@@ -68,7 +78,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
     *args
         The cotangents of the four sums, then the eight arrays of :func:`filter_sums`.
     wanted : tuple of bool
-        Which arrays have a cotangent in the result.
+        Which arrays have a cotangent in the result; see `wanted_of`.
     plan : Plan
     sweeps : optional
         The sweeps over these arrays, if they have run.
@@ -96,7 +106,7 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
         direction = tuple(next(given) if want else None for want in wanted)
         h = complex_step(arrays, direction)
         moved = _moved(plan, arrays, direction, h)
-        second = _wanted(active, SUMS)
+        second = tuple(i + SUMS in active for i in range(ARRAYS))
         found = moved.pull(bars, second) if any(second) else (None,) * ARRAYS
         return *_tangents(moved.sums(), bars, h), *_tangents(found, arrays, h)
 
@@ -128,9 +138,12 @@ def filter_terms(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any,
     return terms, Differential(pushforward, pullback, selective=True)
 
 
-def _wanted(active: tuple[int, ...], first: int = 0) -> tuple[bool, ...]:
-    """Which arrays are among the active arguments, the first array being that at the place `first`."""
-    return tuple(i + first in active for i in range(ARRAYS))
+def wanted_of(active: tuple[int, ...], parts: Parts) -> tuple[Any, ...]:
+    """For which arrays cotangents are wanted, the active ones; of transition and state_cov, which part."""
+    wanted: list[Any] = [i in active for i in range(ARRAYS)]
+    for place, part in zip((TRANSITION, STATE_COV), parts, strict=True):
+        wanted[place] = wanted[place] and (part or True)
+    return tuple(wanted)
 
 
 def _given(found: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from lindiff.statespace.sweep.collapsed import collapsed_loglikelihood
 from lindiff.statespace.sweep.derivatives import filter_sums, filter_terms
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.ordinary import ordinary_loglikelihood
+from lindiff.statespace.sweep.parts import parts_of
 from lindiff.statespace.sweep.planning import planned, settled, tolerance_of
 
 __all__ = ["from_sums", "loglikelihood_in_order", "loglikelihoods", "step_loglikelihoods"]
@@ -36,12 +37,14 @@ def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoi
     numbers = _most_kept(T, n, p, alone, system.obs_cov.shape[-2] == 1) * (S // max(alone, 1))
     block = _block(checkpoint, T, numbers * system.y.dtype.itemsize)
 
+    parts = parts_of(system.transition, system.state_cov, T)
+
     def by_sums(system: System) -> Any:
         arrays, plan = planned(system, name, steady_tol, block, whole=not system.is_plain)
-        return from_sums(settled(plan, partial(filter_sums, *arrays)), system)
+        return from_sums(settled(plan._replace(parts=parts), partial(filter_sums, *arrays)), system)
 
     tolerance = tolerance_of(steady_tol, system.y.dtype)
-    found = None if block else collapsed_loglikelihood(system, tolerance, by_sums)
+    found = None if block else collapsed_loglikelihood(system, tolerance, by_sums, parts)
     return by_sums(system) if found is None else found
 
 
@@ -51,7 +54,8 @@ def loglikelihood_in_order(
     """The log likelihood, a number, of arrays that `model_in_order` has found to be in order."""
     (p, n), T = arrays[2].shape, len(arrays[0])
     block = _block(checkpoint, T, 8 * _most_kept(T, n, p, 1, p == 1))
-    return ordinary_loglikelihood(arrays, name, tolerance_of(steady_tol, FLOAT64), block)
+    options = name, tolerance_of(steady_tol, FLOAT64), block, parts_of(arrays[1], arrays[3], T)
+    return ordinary_loglikelihood(arrays, *options)
 
 
 def _block(checkpoint: bool | None, T: int, most: int) -> int:

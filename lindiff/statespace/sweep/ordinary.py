@@ -24,7 +24,9 @@ from lindiff.statespace.sweep.derivatives import (
     filter_sums,
     is_plain,
     moved_by,
+    wanted_of,
 )
+from lindiff.statespace.sweep.parts import Parts
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.series import Sweeps, naming
 
@@ -42,10 +44,13 @@ class _Options(NamedTuple):
     name: str
     tolerance: float
     block: int
+    parts: Parts
     whole: bool
 
 
-def ordinary_loglikelihood(arrays: tuple[Any, ...], name: str, tolerance: float, block: int) -> Any:
+def ordinary_loglikelihood(
+    arrays: tuple[Any, ...], name: str, tolerance: float, block: int, parts: Parts
+) -> Any:
     """The log likelihood, a number, of y, transition, design, ..., initial_state_cov, some of them Variables.
 
     Parameters
@@ -54,12 +59,12 @@ def ordinary_loglikelihood(arrays: tuple[Any, ...], name: str, tolerance: float,
         In order by `model_in_order`, or Variables of such.
     name : str
         The public function that errors speak of.
-    tolerance, block
+    tolerance, block, parts
         Those of `Plan`.
     """
     if is_plain(*arrays):
-        return _run(arrays, _Options(name, tolerance, block, whole=False))[1]
-    return _loglikelihood(*arrays, options=_Options(name, tolerance, block, whole=True))
+        return _run(arrays, _Options(name, tolerance, block, parts, whole=False))[1]
+    return _loglikelihood(*arrays, options=_Options(name, tolerance, block, parts, whole=True))
 
 
 @rule
@@ -79,7 +84,7 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
         return -0.5 * (moved.quad.sum() + moved.logdet.sum()).imag / h
 
     def pullback(bar: Any, active: tuple[int, ...]) -> Any:
-        wanted = *(i in active for i in range(7)), False
+        wanted = wanted_of(active, options.parts)
         if sweep is not None and is_plain(bar):
             half = -0.5 * bar
             if isinstance(sweep, Collapse):

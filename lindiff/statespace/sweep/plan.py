@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from lindiff.statespace.sweep.parts import ALL, Parts
+
 __all__ = ["Plan"]
 
 
@@ -38,6 +40,8 @@ class Plan(NamedTuple):
     begun : tuple of list of Sweep, optional
         The filters of the groups over the steps before they collapse, from no shift, where nothing is kept:
         of the very arrays that are swept.
+    parts : Parts
+        What of the cotangents of transition and state_cov is needed.
     kind : type, optional
         The class that runs it: `Sweeps`, or that of ``lindiff_cuda``.
     """
@@ -54,6 +58,7 @@ class Plan(NamedTuple):
     stepwise: bool = False
     whole: bool = True
     begun: Any = None
+    parts: Parts = ALL
     kind: Any = None
 
     def steps_to_collapse(self, series: Any, T: int) -> int:

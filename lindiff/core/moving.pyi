@@ -1,0 +1,7 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lindiff.core.variable import Variable
+
+def moving(x: Variable) -> NDArray[Any] | None: ...
