@@ -506,3 +506,30 @@ def test_odeint_looks_between_its_times_where_nothing_happens(times):
     )
     assert largest(1.0) > 0.3
     np.testing.assert_allclose(ld.grad(largest)(1.0), largest(1.0), rtol=1e-6)
+
+
+VIEWS = {
+    "every second": lambda x: x[::2],
+    "backward": lambda x: x[::-3],
+    "a column": lambda x: x.reshape(3, 3)[:, 1],
+    "a part": lambda x: x[1:4],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("method", ["odeint", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_states_that_are_views(method, view):
+    """Of plain arrays, of Variables, and of what a program records in its first run."""
+    x, told = np.linspace(0.5, 2.0, 9), {"rtol": 1e-8, "atol": 1e-10}
+
+    def last(x):
+        if method == "odeint":
+            return integrate.odeint(lambda y, t: -y * y, view(x), [0.0, 1.0], **told)[-1]
+        return integrate.solve_ivp(lambda t, y: -y * y, (0, 1), view(x), method, **told).y[:, -1]
+
+    np.testing.assert_allclose(last(x), 1 / (1 + 1 / view(x)), rtol=1e-5)
+    slopes = np.zeros_like(x)
+    view(slopes)[:] = 1 / (view(x) + 1) ** 2
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(last(x)))(x), slopes, rtol=1e-5)
+    value = ld.program(lambda x: np.sum(last(x)))
+    np.testing.assert_allclose([value(x) for _ in range(3)], 3 * [np.sum(last(x))], rtol=1e-15)

@@ -445,7 +445,13 @@ cdef class Recorded:
     def __array__(self, dtype=None, copy=None):
         if cnp.PyArray_Check(self.array):  # what is written there, or read later, nobody would see
             self.recording.give_up("an array leaves as a whole")
-            return np.array(self.array, dtype=dtype, copy=copy)
+            content = np.array(self.array, dtype=dtype, copy=copy)
+            if content is self.array:
+                content = self.array.view()
+                # C code takes what is made of other libraries' arrays to be its own, to be overwritten;
+                # where Python writes to it, the function runs again, with the array
+                content.flags.writeable = False
+            return content
         content = np.array(self.leave(itself))
         return content if dtype is None else content.astype(dtype, copy=False)
 

@@ -136,7 +136,8 @@ class Stepped:
     """
 
     def __init__(self, field: Field, params: list[Any], t0: float, y0: Any) -> None:
-        self.field, self.params, self.t0, self.y0 = field, params, float(t0), y0
+        self.field, self.params, self.t0 = field, params, float(t0)
+        self.y0 = np.array(y0, np.float64)  # by rows, whatever view or other library's array it is
         self.states: Any = None
         self.steps: Any = None
 
