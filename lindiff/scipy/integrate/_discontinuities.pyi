@@ -1,10 +1,6 @@
-from typing import Any
-
 from lindiff.scipy.integrate._slopes import Slopes
 from lindiff.scipy.integrate._steps import Steps
 
 class Discontinuities:
     times: list[tuple[float, float]]
-    sizes: list[float]
     def __init__(self, steps: Steps, slopes: Slopes) -> None: ...
-    def changes(self, slopes: Slopes, shift: Any) -> list[float]: ...

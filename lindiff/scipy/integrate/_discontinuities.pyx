@@ -12,7 +12,7 @@ cimport cython
 cimport numpy as cnp
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport fabs, fmax, isfinite
+from libc.math cimport fabs, fmax, fmod, isfinite
 from libc.string cimport memcpy
 
 from lindiff.scipy.integrate._slopes cimport Slopes
@@ -25,10 +25,19 @@ cnp.import_array()
 cdef enum:
     MOST = 64  # jumps in one step that are looked at
 
-cdef double LEAST = 1e-6    # of the largest slopes: no jump is smaller
+cdef double LEAST = 1e-6    # of the slopes of a step: no jump is smaller
+cdef double ROUNDED = 4e-15  # of a state: may be its rounding,
+cdef double NOISE = 1e-8    # and makes no more of the slopes than this share of what they are beside
 cdef double SMOOTH = 0.125  # of the bend of a step: what halves have less of is no jump
 cdef double NARROW = 1e-11  # of a step,
 cdef double ROUNDING = 1e-14  # and of a time: rounding moves the place of a jump in a smaller interval
+
+cdef double GOLDEN = 0.6180339887498949
+
+
+cdef inline double finite(double x) noexcept:
+    """The size of a number; 0 where it is not finite."""
+    return fabs(x) if isfinite(x) else 0.0
 
 
 @cython.final
@@ -44,37 +53,39 @@ cdef class Discontinuities:
     ----------
     times : list of pairs of numbers
         Of each jump a time before and a time after, close to each other.
-    sizes : list of numbers
-        Of each jump, of the component that jumps most beside its largest slope.
     """
 
     cdef Steps steps
     cdef Py_ssize_t n
-    cdef double[::1] size, state        # the largest slopes, and the state that is looked at
+    cdef double[::1] size, state        # of slopes in a step, and the state that is looked at
     cdef double[:, ::1] f               # slopes at five times: ends, middle, and the middles between
-    cdef list numbers                   # of the steps with jumps
-    cdef readonly list times, sizes
+    cdef readonly list times
 
     def __init__(self, Steps steps, Slopes slopes):
         cdef Py_ssize_t step
         self.steps, self.n = steps, steps.n
         self.size, self.state = np.zeros(self.n), np.zeros(self.n)
         self.f = np.zeros((5, self.n))
-        self.numbers, self.times, self.sizes = [], [], []
-        self.find_sizes(slopes)
+        self.times = []
         for step in range(steps.count):
             PyErr_CheckSignals()
             self.steps.open_step(step)
+            self.find_sizes(slopes, step)
             self.search(slopes, step, steps.t[step], steps.t[step + 1], len(self.times) + MOST)
 
-    cdef int find_sizes(self, Slopes slopes) except -1:
-        cdef Py_ssize_t step, d
-        for step in range(self.steps.count):
-            self.steps.open_step(step)
-            self.evaluate(slopes, step, self.steps.t[step], 0)
-            for d in range(self.n):
-                if isfinite(self.f[0, d]):
-                    self.size[d] = fmax(self.size[d], fabs(self.f[0, d]))
+    cdef int find_sizes(self, Slopes slopes, Py_ssize_t step) except -1:
+        """What slopes of a step are large beside: those around, and what rounding of the state makes of them."""
+        cdef double begin = self.steps.t[step], end = self.steps.t[step + 1]
+        cdef Py_ssize_t d
+        self.evaluate(slopes, step, begin, 0)
+        self.evaluate(slopes, step, begin + 0.5 * (end - begin), 1)
+        self.evaluate(slopes, step, end, 2)
+        for d in range(self.n):  # by another share each, that differences do not cancel
+            self.state[d] *= 1.0 + ROUNDED * (2.0 * fmod(0.3 + GOLDEN * d, 1.0) - 1.0)
+        slopes.at(end, &self.state[0], &self.f[3, 0])
+        for d in range(self.n):
+            self.size[d] = fmax(fmax(finite(self.f[0, d]), finite(self.f[1, d])),
+                                fmax(finite(self.f[2, d]), finite(self.f[3, d] - self.f[2, d]) / NOISE))
         return 0
 
     cdef int evaluate(self, Slopes slopes, Py_ssize_t step, double t, Py_ssize_t place) except -1:
@@ -111,9 +122,7 @@ cdef class Discontinuities:
                 low, middle = middle, right
                 self.move(2, 0)
                 self.move(3, 2)
-        self.numbers.append(step)
         self.times.append((low, high))
-        self.sizes.append(self.change(0, 4))
         self.search(slopes, step, begin, low, most)
         return self.search(slopes, step, high, end, most)
 
@@ -129,32 +138,3 @@ cdef class Discontinuities:
                 most = fmax(most, fabs(self.f[middle, d] - 0.5 * (self.f[low, d] + self.f[high, d]))
                             / self.size[d])
         return most
-
-    cdef double change(self, Py_ssize_t low, Py_ssize_t high) noexcept:
-        cdef double most = 0.0
-        cdef Py_ssize_t d
-        for d in range(self.n):
-            if self.size[d] > 0.0:
-                most = fmax(most, fabs(self.f[high, d] - self.f[low, d]) / self.size[d])
-        return most
-
-    def changes(self, Slopes slopes, double[::1] shift):
-        """Between the same times, of other slopes and states moved by so much: as ``sizes``."""
-        cdef Py_ssize_t k, step
-        cdef double low, high
-        found = []
-        for k in range(len(self.times)):
-            step, (low, high) = self.numbers[k], self.times[k]
-            self.steps.open_step(step)
-            self.evaluate_moved(slopes, step, low, shift, 0)
-            self.evaluate_moved(slopes, step, high, shift, 4)
-            found.append(self.change(0, 4))
-        return found
-
-    cdef int evaluate_moved(self, Slopes slopes, Py_ssize_t step, double t, double[::1] shift,
-                            Py_ssize_t place) except -1:
-        cdef Py_ssize_t d
-        self.steps.combine(step, t, &self.state[0])
-        for d in range(self.n):
-            self.state[d] += shift[d]
-        return slopes.at(t, &self.state[0], &self.f[place, 0])

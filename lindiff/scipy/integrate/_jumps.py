@@ -14,12 +14,16 @@ import numpy as np
 
 from lindiff.programs.tree import Tree
 
-__all__ = ["brackets_of_steps", "may_jump", "moved_jump", "perturbed"]
+__all__ = ["WIDE", "brackets_of_few", "brackets_of_steps", "is_moved", "may_jump", "moved_jump", "perturbed"]
 
-CANDIDATES = 3  # so many of the steepest places are looked at closely
+CANDIDATES = 64  # so many of the steepest places are looked at closely
 FEW = 64  # steps of a solution to loose tolerances, each of which may have passed over a jump
 PERSISTENT = 0.3  # of a jump, this share remains between neighbouring numbers
 STEP = 1e-8  # relative step of parameters: moves a jump by many roundings, and changes smooth values little
+MOST = 1e-3  # and the largest one,
+WIDE = 8.0  # of so many times the distance of the numbers that a jump is between
+LEAST = 1e-6  # of a value: no jump is smaller
+SAME = 0.02  # of a jump: for other parameters it may be another one by less, at the same place
 
 # What has values in steps, or a cut; what compares and counts is known by its results.
 STEPS = {"sign", "floor", "ceil", "rint", "trunc", "round", "around", "fix", "heaviside", "copysign"}
@@ -69,11 +73,33 @@ def moved_jump(
         sizes = [(_change(values[low], values[high]), low, high) for low, high in brackets]
         for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:candidates]:
             jump = _jump_between(f, low, high, params, PERSISTENT * size)
-            if jump is not None and any(
-                _change(f(jump[0], moved), f(jump[1], moved)) < 0.5 * jump[2] for moved in perturbed(params)
-            ):
+            if jump is None:
+                continue
+            before, *after = (
+                [f(x, moved) for x in jump] for moved in (params, *perturbed(params, WIDE * (jump[1] - jump[0])))
+            )
+            if is_moved(before, after):
                 return jump[0]
     return None
+
+
+def is_moved(before: Sequence[Any], after: Sequence[Sequence[Any]]) -> bool:
+    """Whether a jump is elsewhere for other parameters.
+
+    Parameters
+    ----------
+    before : pair of arrays
+        The values on both sides of it.
+    after : sequence of pairs of arrays
+        Those at the same two places, for the others.
+    """
+    low, high = (np.asarray(x) for x in before)
+    jump, size = high - low, np.maximum(np.abs(low), np.abs(high))
+    counts = np.isfinite(size) & (np.abs(jump) > LEAST * size)
+    return any(
+        bool(np.any(counts & (np.abs(np.subtract(*other[::-1]) - jump) > SAME * np.abs(jump))))
+        for other in after
+    )
 
 
 def brackets_of_steps(ts: Any) -> tuple[list[tuple[float, float]], int]:
@@ -81,12 +107,14 @@ def brackets_of_steps(ts: Any) -> tuple[list[tuple[float, float]], int]:
 
     Steps are short around a jump; of a few long ones, each is looked at.
     """
-    return (_of_few_steps(ts), FEW) if len(ts) - 1 <= FEW else (_of_short_steps(ts), CANDIDATES)
+    return (brackets_of_few(ts), FEW) if len(ts) - 1 <= FEW else (_of_short_steps(ts), CANDIDATES)
 
 
-def _of_few_steps(ts: Any) -> list[tuple[float, float]]:
-    """The intervals of a solver's steps, of which there are at most ``FEW``, divided into about as many."""
+def brackets_of_few(ts: Any) -> list[tuple[float, float]]:
+    """The intervals between at most ``FEW`` places, divided into about as many; none of more."""
     steps = len(ts) - 1
+    if steps > FEW:
+        return []
     parts = max(1, FEW // max(1, steps))
     ends = np.interp(np.arange(steps * parts + 1) / parts, np.arange(steps + 1), ts)
     return [(low, high) for low, high in itertools.pairwise(sorted(map(float, ends))) if low < high]
@@ -115,16 +143,16 @@ def _change(low: Any, high: Any) -> float:
 
 def _jump_between(
     f: Function, low: float, high: float, params: list[Any], least: float
-) -> tuple[float, float, float] | None:
-    """Two neighbouring numbers with a jump between them, and its size; None if less than ``least`` is left.
+) -> tuple[float, float] | None:
+    """Two neighbouring numbers with a jump between them; None if less than ``least`` is left of it.
 
     Found by halving the interval.
     """
     at_low, at_high = f(low, params), f(high, params)
-    while (change := _change(at_low, at_high)) > least:
+    while _change(at_low, at_high) > least:
         middle = low + 0.5 * (high - low)
         if not low < middle < high:
-            return low, high, change
+            return low, high
         at_middle = f(middle, params)
         if _change(at_low, at_middle) >= _change(at_middle, at_high):
             high, at_high = middle, at_middle
@@ -133,11 +161,16 @@ def _jump_between(
     return None
 
 
-def perturbed(params: list[Any]) -> list[list[Any]]:
-    """The parameters moved to both sides, each entry by a share of its own."""
+def perturbed(params: list[Any], least: float = 0.0) -> list[list[Any]]:
+    """The parameters moved to both sides, each entry by a share of its own.
+
+    They move by ``least``, if that is no more than a thousandth of them: what is added to a large number has
+    to be moved by more than the rounding of that.
+    """
     rng = np.random.default_rng(0)
-    shares = [STEP * (1 + rng.random(np.shape(p))) for p in params]
-    return [
-        [p + sign * share * np.where(np.equal(p, 0), 1, p) for p, share in zip(params, shares, strict=True)]
-        for sign in (1, -1)
-    ]
+    moves = []
+    for p in params:
+        share = 1 + rng.random(np.shape(p))
+        size = np.abs(p)
+        moves.append(np.where(size == 0, max(STEP, least), np.clip(least, STEP * size, MOST * size)) * share)
+    return [[p + sign * move for p, move in zip(params, moves, strict=True)] for sign in (1, -1)]

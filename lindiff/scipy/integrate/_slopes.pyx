@@ -47,6 +47,12 @@ cdef class Slopes:
         memcpy(found, self.result, self.bytes)
         return 0
 
+    def of(self, double t, const double[::1] y):
+        """The same, as an array."""
+        cdef double[::1] found = np.empty(y.shape[0])
+        self.at(t, &y[0], &found[0])
+        return np.asarray(found)
+
     cdef int add_to(self, list totals) except -1:
         """Add what the program gives besides the first result to these."""
         cdef Py_ssize_t k

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from lindiff.scipy.integrate._bdf import BDFSteps
 from lindiff.scipy.integrate._discontinuities import Discontinuities
 from lindiff.scipy.integrate._field import Field
 from lindiff.scipy.integrate._jacobians import BandedJacobian, DenseJacobian, TooWide
-from lindiff.scipy.integrate._jumps import may_jump, perturbed
+from lindiff.scipy.integrate._jumps import WIDE, is_moved, may_jump, perturbed
 from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
 from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
@@ -273,17 +273,30 @@ class Stepped:
         known = self.slopes.evaluator.known()
         if known is None or (known.tree is not None and not may_jump(known.tree)):
             return None
-        jumps = Discontinuities(self.steps, self.slopes)
-        if not jumps.times:
+        jumps = Discontinuities(self.steps, self.slopes).times
+        if not jumps:
             return None
         size = float(np.max(np.abs(self.states))) or 1.0
-        for shift, *moved in perturbed([np.zeros_like(self.y0), *self.params]):
-            slopes = Stepped(self.field, moved, self.t0, self.y0)._slopes(None, [], None)
-            changes = jumps.sizes if slopes is None else jumps.changes(slopes, size * shift)
-            for (time, _), before, change in zip(jumps.times, jumps.sizes, changes, strict=True):
-                if change < 0.5 * before:
-                    return time
+        params = [np.zeros_like(self.y0), *self.params]
+        widest = max(abs(high - low) for low, high in jumps)
+        fields = [
+            (size * shift, Stepped(self.field, moved, self.t0, self.y0)._field_at_once())
+            for shift, *moved in (params, *perturbed(params, WIDE * widest))
+        ]
+        for jump in jumps:
+            sides = [(t, self.steps.at(t)) for t in jump]
+            before, *after = ([field(t, y + shift) for t, y in sides] for shift, field in fields)
+            if is_moved(before, after):
+                return jump[0]
         return None
+
+    def _field_at_once(self) -> Callable[[float, Any], Any]:
+        """The right-hand side, without Python where that is known by now."""
+        slopes = self._slopes(None, [], None)
+        if slopes is not None:
+            return slopes.of
+        numbers = [p[()] if hasattr(p, "shape") else p for p in self.params]
+        return lambda t, y: np.asarray(self.field(t, y, numbers))
 
     @property
     def evaluations(self) -> int:

@@ -179,6 +179,8 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             found = problem.by_steps_beside(t0, ts, y0, params)
             steps = found if found is not None and found.are_near(ts, Y) else None
             may_be_beside = steps is not None
+            if steps is None and found is not None:
+                _warn_of_jump(found.moved_jump)
         if steps is not None:
             _warn_of_jump(steps.moved_jump)
             if steps.are_long_at_rest:

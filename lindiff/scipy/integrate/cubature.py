@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.rules._common import conj, depends_on_variables
 from lindiff.scipy.integrate._given import of_variables, refuse_hidden
+from lindiff.scipy.integrate._jumps import moved_jump
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.jacobian import jacobian
 
@@ -83,6 +85,15 @@ def cubature(
     return found
 
 
+# So many regions, or parts of fewer ones, are looked at for jumps.
+REGIONS = 8
+
+
+def _parts(low: float, high: float, count: int) -> list[tuple[float, float]]:
+    """An interval, cut into as many."""
+    return list(itertools.pairwise(np.linspace(low, high, count + 1).tolist()))
+
+
 class _Box:
     """Limits that move, and the function between them in numbers u whose limits stand still."""
 
@@ -117,6 +128,33 @@ class _Problem:
     def of_derivative(self, function: Integrand) -> _Problem:
         return _Problem(function, self._a, self._b, self._options, "the derivative of ")
 
+    def warn_of_moved_jumps(self, params: list[Any]) -> None:
+        """Warn of a jump that parameters move, along lines through the regions with the largest errors."""
+        limits = np.concatenate([np.ravel(value(self._a)), np.ravel(value(self._b))])
+        if self._of or not np.all(np.isfinite(limits)):
+            return
+        plain = [value(p) for p in params]
+        regions = sorted(self.found.regions, key=lambda region: -np.max(region.error))[:REGIONS]
+        for region in regions:
+            for axis, bracket in enumerate(zip(region.a.tolist(), region.b.tolist(), strict=True)):
+                place = np.array(0.5 * (region.a + region.b))
+
+                def along(x: float, of: list[Any], at: Any = place, axis: int = axis) -> Any:
+                    at[axis] = x
+                    return np.copy(value(self.function(at[None], [p[()] for p in of]))[0])
+
+                x = moved_jump(along, _parts(*bracket, REGIONS // len(regions)), plain)
+                if x is not None:
+                    place[axis] = x
+                    warnings.warn(
+                        f"cubature: the integrand jumps at x = {place}, which the parameters move: the "
+                        f"derivative misses that part. Split the integral there, with limits computed from "
+                        f"the parameters: limits are differentiated, too",
+                        IntegrationWarning,
+                        stacklevel=2,
+                    )
+                    return
+
     def run(self, params: list[Any]) -> Any:
         """SciPy's estimate for plain parameters."""
         plain = [p[()] for p in params]
@@ -145,12 +183,18 @@ def _integral(params: list[Any], problem: _Problem) -> Any:
     f, n = problem.function, len(params)
 
     def pushforward(params_dot: list[Any]) -> Any:
+        if not nested:
+            problem.warn_of_moved_jumps(params)
+
         def tangent(x: Any, both: list[Any]) -> Any:
             return jvp(lambda *p: f(x, list(p)), tuple(both[:n]), tuple(both[n:]))[1]
 
         return _integral([*params, *params_dot], problem.of_derivative(tangent))
 
     def pullback(y_bar: Any) -> list[Any]:
+        if not nested:
+            problem.warn_of_moved_jumps(params)
+
         def cotangents(x: Any, given: list[Any]) -> Any:
             *p, y_bar = given
             blocks = jacobian(lambda *p: f(x, list(p)), tuple(range(n)))(*p)

@@ -508,13 +508,33 @@ def _least(tolerance: Any) -> float | None:
     return None if tolerance is None else float(np.min(tolerance))
 
 
+# SciPy's mxstep, and about how many evaluations of the right-hand side a step of LSODA's takes at most, beside
+# those of a Jacobian.
+_MOST_STEPS, _EVALUATIONS = 500, 10
+
+
 def _lsoda_interpolant(
     field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any, options: dict[str, Any]
 ) -> Any:
-    """The solution as a function of time, which odeint itself does not give."""
+    """The solution as a function of time, which odeint itself does not give.
+
+    Where that stops after ``mxstep`` steps to a time, this does, too: its solver would go on for ever.
+    """
     tolerances = {name: _LSODA if options[name] is None else options[name] for name in ("rtol", "atol")}
     span = (t0, float(ts[-1]))
-    return _run_ivp(field, span, y0, None, "LSODA", tolerances).sol
+    left = (options.get("mxstep") or _MOST_STEPS) * len(ts) * (len(y0) + _EVALUATIONS)
+
+    def counted(t: float, y: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise RuntimeError(
+                f"odeint: excess work at t = {t:.6g}: there is no solution up to t = {span[1]:.6g} to "
+                f"differentiate; ask for earlier times, or raise mxstep"
+            )
+        return field(t, y)
+
+    return _run_ivp(counted, span, y0, None, "LSODA", tolerances).sol
 
 
 def _of_columns(fun: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from lindiff.core.variable import value
 from lindiff.programs.evaluating import Evaluator
 from lindiff.rules._common import conj, depends_on_variables
 from lindiff.scipy.integrate._given import of_variables, refuse_hidden
-from lindiff.scipy.integrate._jumps import may_jump, moved_jump
+from lindiff.scipy.integrate._jumps import brackets_of_few, may_jump, moved_jump
 from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of
 from lindiff.scipy.integrate._witnesses import Witnessed
 
@@ -47,6 +47,7 @@ class _Integrand:
         self.integrate = integrate
         self.integrate_others = of_others
         self.ends: list[float] = []
+        self.limits = (0.0, 0.0)
         self.compiled: Evaluator | None = None
         self._witnessed: Witnessed | None = None
 
@@ -63,7 +64,7 @@ class _Integrand:
             refuse_hidden(y, "the integrand")
             return np.asarray(y)[()]
 
-        a, b = float(a), float(b)
+        a, b = self.limits = float(a), float(b)
         self.compiled = evaluator_of(self.function, (middle(a, b),), numbers)
         self._witnessed = Witnessed(of_number, None if self.compiled is None else self.compiled.at)
         y, self.ends = self.integrate(self._witnessed, a, b)
@@ -80,12 +81,15 @@ class _Integrand:
         return known is None or known.tree is None or may_jump(known.tree)
 
     def warn_of_moved_jumps(self, params: list[Any]) -> None:
-        """Warn of a jump that parameters move, where the integration had to refine."""
-        if not self.ends or not self.may_jump:
+        """Warn of a jump that parameters move: where the integration had to refine, else between its limits."""
+        ends = self.ends or sorted(self.limits)
+        if not self.may_jump or not np.all(np.isfinite(ends)):
             return
-        ends, plain = self.ends, [value(p) for p in params]
-        middles = [0.5 * (ends[i] + ends[i + 1]) for i in range(len(ends) - 1)]
-        brackets = list(itertools.pairwise(middles))
+        plain = [value(p) for p in params]
+        brackets = brackets_of_few(ends)
+        if not brackets:
+            middles = [0.5 * (ends[i] + ends[i + 1]) for i in range(len(ends) - 1)]
+            brackets = list(itertools.pairwise(middles))
         place = moved_jump(lambda x, p: value(self.function(x, [q[()] for q in p])), brackets, plain)
         if place is not None:
             warnings.warn(

@@ -32,6 +32,9 @@ AS_AT_A_KINK = (
 # Of a solution, and of the way to it: what is further from it has not been found.
 NEAR = 1e-4
 
+# Of a slope: that of a root within a search's tolerance is known so well.
+ALIKE = 0.01
+
 # Of the way: a search that reports success, and is further from a solution, has been ended by its units.
 FAR = 0.1
 
@@ -103,11 +106,18 @@ def _may_move(equations: Callable[..., Any], args: tuple[Any, ...]) -> bool:
 def _refuse_what_is_no_root(
     name: str, equation: Callable[[Any], Any], x: Any, starts: tuple[Any, ...], tolerance: float
 ) -> None:
-    r, slope = (on_host(value(y)) for y in jvp(equation, (x,), (np.ones_like(x),)))
+    def at(x: Any) -> tuple[Any, Any]:
+        r, slope = jvp(equation, (x,), (np.ones_like(x),))
+        return on_host(value(r)), on_host(value(slope))
+
+    r, slope = at(x)
     way = np.max([np.abs(x), *(np.abs(x - on_host(start)) for start in starts if start is not None)], axis=0)
     with np.errstate(all="ignore"):
         step = np.abs(r / slope)
-    is_root = (r == 0) | (step <= NEAR * way + 2 * tolerance)
+        is_root = (r == 0) | (step <= NEAR * way)
+        is_near = step <= 2 * tolerance
+        if np.any(is_near & ~is_root):  # near for other units, maybe: then the slope changes on the way
+            is_root |= is_near & (np.abs(at(x - r / slope)[1] - slope) <= ALIKE * np.abs(slope))
     if not np.all(is_root):
         raise RuntimeError(
             f"lindiff.scipy.optimize.{name}: what it has found is no root and has no derivative: the "
