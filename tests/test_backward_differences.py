@@ -60,7 +60,9 @@ def test_the_steps_are_scipys_with_this_jacobian(name, options, times, steps_tak
     wanted = scipy.integrate.solve_ivp(slopes, span, start, "BDF", times, jac=jac, **options)
     found = integrate.solve_ivp(field, span, start, "BDF", times, args=(rates,), **options)
     assert steps_taken == [BDFSteps]
-    assert found.nfev == pytest.approx(wanted.nfev, rel=0.01)  # rounding decides, where a solution has converged
+    assert found.nfev == pytest.approx(
+        wanted.nfev, rel=0.01
+    )  # rounding decides, where a solution has converged
     close = {"rtol": 1e-3, "atol": 1e-3} if times is None else {"rtol": 1e-5, "atol": 1e-8}
     np.testing.assert_allclose(found.t, wanted.t, **close)  # rounding moves steps, by much of small errors
     np.testing.assert_allclose(found.y, wanted.y, **close)

@@ -705,3 +705,42 @@ def test_bad_input_beside_variables():
         odeint([[0.0, 1.0]])
     with pytest.raises(TypeError, match="write args="):
         odeint([0.0, 1.0], [1.0])
+
+
+JUMPS = {
+    "beside windows": (
+        lambda x, p: (10.0 if 0.1 <= x < 0.15 or 0.3 <= x < 0.35 else 0.0) + (1.0 if x < p else 2.0),
+        0.43,
+        {},
+    ),
+    "in the middle": (lambda x, p: np.sign(x - 0.5 - p), 0.0, {}),
+    "at a point": (lambda x, p: np.where(x < p, x, 2 * x), 0.3, {"points": [0.3]}),
+}
+
+
+@pytest.mark.parametrize("case", JUMPS)
+def test_a_jump_that_quadrature_passes_over_is_told(case):
+    f, at, options = JUMPS[case]
+    with pytest.warns(integrate.IntegrationWarning, match="quad: the integrand jumps at x"):
+        ld.grad(lambda p: integrate.quad(f, 0.0, 1.0, (p,), limit=500, **options)[0])(at)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x, p: np.abs(x - p), lambda x, p: p * np.floor(5 * x), lambda x, p: p if x < 0.5 else x]
+)
+def test_kinks_and_jumps_that_do_not_move_give_no_warning(f):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ld.grad(lambda p: integrate.quad(f, 0.0, 1.0, (p,), epsabs=1e-6)[0])(0.3)
+
+
+def test_odeint_ends_where_the_solution_does():
+    def state(p, end):
+        return integrate.odeint(lambda y, t: p * y * y, [1.0], [0.0, 0.5, end])[1, 0]
+
+    np.testing.assert_allclose(ld.grad(state)(1.0, 0.9), 2.0, rtol=1e-6)
+    with (
+        pytest.warns(scipy.integrate.ODEintWarning),
+        pytest.raises(RuntimeError, match="odeint: excess work"),
+    ):
+        ld.grad(state)(1.0, 2.0)

@@ -305,3 +305,11 @@ def test_one_number_for_all_sigmas():
         for k in range(2):
             J, wanted = (ld.jacobian(lambda y, k=k, s=s: fit(s, y)[k])(y) for s in (sigma, np.full(9, 0.1)))
             assert_allclose(J, wanted, rtol=1e-6, atol=1e-9)
+
+
+def test_a_start_within_the_tolerance_is_no_root():
+    root = lambda p, start: optimize.newton(lambda x: x**2 - 4 * p**2, start)
+    np.testing.assert_allclose(ld.grad(root)(1.0, 3.0), 2.0, rtol=1e-9)
+    with pytest.raises(RuntimeError, match="no root and has no derivative"):
+        ld.grad(root)(1e-12, 3e-12)
+    assert ld.grad(lambda p: optimize.newton(lambda x: x - p, 1e-10))(0.0) == 1.0

@@ -377,6 +377,68 @@ def test_jumps_that_a_long_step_has_passed_over_are_told(method, rtol, level):
         ld.grad(end)(1.1)
 
 
+def _with_ifs(t, y, at):
+    outside = 10.0 if 0.3 < t < 0.6 else 5.0 if 0.6 < t < 1.2 else 20.0
+    return [outside - y[0] + (1.0 if t > at else 0.0)]
+
+
+def _with_doses(t, y, at):
+    return [sum(1.0 for dose in (0.1, 0.4, 0.7, 1.1, 1.5, at) if t > dose) - y[0]]
+
+
+def _with_windows(t, y, at):
+    return (
+        sum(np.where((t > k) & (t < k + 0.05), 9.0, 0.0) for k in np.arange(8) / 4)
+        + np.where(t > at, 1, 0)
+        - y
+    )
+
+
+def _after_a_flash(t, y, at):
+    return np.stack([-1e4 * y[0], 1e4 * y[0] - y[1] + np.where(t > at, 1.0, 0.0)])
+
+
+def _beside_a_large_one(t, y, at):
+    return np.where(t > 0.93, 10.0, 0.0) + np.where(t > at, 1.0, 0.0) - y
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+@pytest.mark.parametrize(
+    ("field", "start"),
+    [
+        (_with_ifs, [1.0]),
+        (_with_doses, [1.0]),
+        (_with_windows, [1.0]),
+        (_with_windows, [1.0 + 0.0j]),
+        (_after_a_flash, [1e4, 0.0]),
+        (_beside_a_large_one, [1.0]),
+    ],
+)
+def test_a_jump_that_moves_among_others_is_told(method, field, start):
+    if np.iscomplexobj(start) and method == "LSODA":
+        return  # is for real states
+
+    def end(at):
+        options = {"rtol": 1e-6, "atol": 1e-9, "args": (at,)}
+        return np.real(integrate.solve_ivp(field, (0.0, 2.0), start, method, **options).y[-1, -1])
+
+    with pytest.warns(UserWarning, match="the right-hand side jumps at t = 0.93"):
+        ld.grad(end)(0.93)
+
+
+@pytest.mark.parametrize(("begin", "at"), [(1.7e9, 0.93), (60_000.0, 5 / 1440), (1e6, 1e-3), (100.0, 1e-6)])
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+def test_jumps_at_late_times_are_told(method, begin, at):
+    """A small parameter is moved by more than the rounding of the time."""
+
+    def end(at):
+        field = lambda t, y: np.where(t > begin + at, 1.0, 0.0) - y
+        return integrate.solve_ivp(field, (begin, begin + 2.0), [1.0], method, rtol=1e-6).y[0, -1]
+
+    with pytest.warns(UserWarning, match="the right-hand side jumps at t"):
+        ld.grad(end)(at)
+
+
 def test_what_compiled_steps_fail_at_is_left_to_scipys():
     def end(push):  # slides along y[1] = 0.3
         field = lambda t, y: np.stack([y[1], -y[0] - np.where(y[1] > 0.3, push, -push)])

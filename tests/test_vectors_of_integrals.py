@@ -1,5 +1,7 @@
 """Integrals of functions with many values: quad_vec and cubature."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -146,3 +148,23 @@ def test_a_derivative_that_does_not_come_to_its_tolerance_is_told():
 def test_cubature_has_no_points_between_limits_that_move():
     with pytest.raises(TypeError, match="points between limits that move"):
         ld.grad(lambda b: integrate.cubature(lambda x: x[:, 0], [0.0], [b], points=[[0.3]]).estimate)(1.0)
+
+
+@pytest.mark.parametrize("of", [lambda x, p: x[:, 0] < p, lambda x, p: x[:, 0] + x[:, 1] < p])
+def test_cubature_tells_of_jumps_that_move(of):
+    def share(p):
+        f = lambda x: np.where(of(x, p), 1.0, 2.0)
+        return integrate.cubature(f, [0.0, 0.0], [1.0, 1.0], rtol=1e-2, max_subdivisions=100).estimate
+
+    with pytest.warns(integrate.IntegrationWarning, match="cubature: the integrand jumps at x"):
+        ld.grad(share)(0.43)
+
+
+def test_cubature_says_nothing_of_jumps_that_do_not_move():
+    def share(p):
+        f = lambda x: np.where(x[:, 0] < 0.43, p, np.exp(p * x[:, 1]))
+        return integrate.cubature(f, [0.0, 0.0], [1.0, 1.0], rtol=1e-2, max_subdivisions=100).estimate
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ld.grad(share)(0.5)

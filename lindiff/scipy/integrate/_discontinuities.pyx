@@ -29,6 +29,7 @@ cdef double LEAST = 1e-6    # of the slopes of a step: no jump is smaller
 cdef double ROUNDED = 4e-15  # of a state: may be its rounding,
 cdef double NOISE = 1e-8    # and makes no more of the slopes than this share of what they are beside
 cdef double SMOOTH = 0.125  # of the bend of a step: what halves have less of is no jump
+cdef double KEPT = 0.7      # of it: what has no less is no kink
 cdef double NARROW = 1e-11  # of a step,
 cdef double ROUNDING = 1e-14  # and of a time: rounding moves the place of a jump in a smaller interval
 
@@ -58,13 +59,14 @@ cdef class Discontinuities:
     cdef Steps steps
     cdef Py_ssize_t n
     cdef double[::1] size, state        # of slopes in a step, and the state that is looked at
+    cdef double[::1] bends              # the largest so far of each component
     cdef double[:, ::1] f               # slopes at five times: ends, middle, and the middles between
     cdef readonly list times
 
     def __init__(self, Steps steps, Slopes slopes):
         cdef Py_ssize_t step
         self.steps, self.n = steps, steps.n
-        self.size, self.state = np.zeros(self.n), np.zeros(self.n)
+        self.size, self.state, self.bends = np.zeros(self.n), np.zeros(self.n), np.zeros(self.n)
         self.f = np.zeros((5, self.n))
         self.times = []
         for step in range(steps.count):
@@ -98,23 +100,27 @@ cdef class Discontinuities:
         """Halve a part of a step to where its slopes bend most, as long as they do; then what is on both
         sides of a jump, up to ``most`` jumps in all."""
         cdef double low = begin, high = end, middle = low + 0.5 * (high - low)
-        cdef double left, right, now, bend = -1.0
+        cdef double left, right, in_left, in_right
         cdef double least = NARROW * fabs(high - low) + ROUNDING * fmax(fabs(low), fabs(high))
         if fabs(high - low) <= least or len(self.times) >= most:
             return 0
         self.evaluate(slopes, step, low, 0)
         self.evaluate(slopes, step, middle, 2)
         self.evaluate(slopes, step, high, 4)
+        self.start_bends()
         while fabs(high - low) > least:
             left, right = low + 0.5 * (middle - low), middle + 0.5 * (high - middle)
             self.evaluate(slopes, step, left, 1)
             self.evaluate(slopes, step, right, 3)
-            now = fmax(self.bend(0, 2, 4), fmax(self.bend(0, 1, 2), self.bend(2, 3, 4)))
-            if bend < 0.0:
-                bend = now
-            if now <= fmax(LEAST, SMOOTH * bend):
+            self.raise_bends(0)
+            self.raise_bends(2)
+            in_left, in_right = self.share(0, 1, 2), self.share(2, 3, 4)
+            if fmax(in_left, in_right) <= SMOOTH:
+                if self.share(0, 2, 4) > KEPT:  # equal jumps, one in each half
+                    self.search(slopes, step, low, middle, most)
+                    self.search(slopes, step, middle, high, most)
                 return 0
-            if self.bend(0, 1, 2) >= self.bend(2, 3, 4):
+            if in_left >= in_right:
                 high, middle = middle, left
                 self.move(2, 4)
                 self.move(1, 2)
@@ -130,11 +136,32 @@ cdef class Discontinuities:
         memcpy(&self.f[place, 0], &self.f[source, 0], self.n * sizeof(double))
         return 0
 
-    cdef double bend(self, Py_ssize_t low, Py_ssize_t middle, Py_ssize_t high) noexcept:
+    cdef double bend(self, Py_ssize_t d, Py_ssize_t low, Py_ssize_t middle, Py_ssize_t high) noexcept:
+        """Of a component, beside its slopes; 0 where that is rounding."""
+        cdef double size = self.size[d], bend
+        if size == 0.0:
+            return 0.0
+        bend = fabs(self.f[middle, d] - 0.5 * (self.f[low, d] + self.f[high, d])) / size
+        return bend if bend > LEAST else 0.0
+
+    cdef int start_bends(self) noexcept:
+        cdef Py_ssize_t d
+        for d in range(self.n):
+            self.bends[d] = self.bend(d, 0, 2, 4)
+        return 0
+
+    cdef int raise_bends(self, Py_ssize_t low) noexcept:
+        """Where a half, from this place on, bends more than all before."""
+        cdef Py_ssize_t d
+        for d in range(self.n):
+            self.bends[d] = fmax(self.bends[d], self.bend(d, low, low + 1, low + 2))
+        return 0
+
+    cdef double share(self, Py_ssize_t low, Py_ssize_t middle, Py_ssize_t high) noexcept:
+        """What is left of the largest bend so far, of the component with the largest share."""
         cdef double most = 0.0
         cdef Py_ssize_t d
         for d in range(self.n):
-            if self.size[d] > 0.0:
-                most = fmax(most, fabs(self.f[middle, d] - 0.5 * (self.f[low, d] + self.f[high, d]))
-                            / self.size[d])
+            if self.bends[d] > 0.0:
+                most = fmax(most, self.bend(d, low, middle, high) / self.bends[d])
         return most

@@ -16,7 +16,7 @@ from lindiff.programs.tree import Tree
 
 __all__ = ["WIDE", "brackets_of_few", "brackets_of_steps", "is_moved", "may_jump", "moved_jump", "perturbed"]
 
-CANDIDATES = 64  # so many of the steepest places are looked at closely
+CANDIDATES = 256  # so many of the steepest places are looked at closely
 FEW = 64  # steps of a solution to loose tolerances, each of which may have passed over a jump
 PERSISTENT = 0.3  # of a jump, this share remains between neighbouring numbers
 STEP = 1e-8  # relative step of parameters: moves a jump by many roundings, and changes smooth values little
@@ -75,9 +75,8 @@ def moved_jump(
             jump = _jump_between(f, low, high, params, PERSISTENT * size)
             if jump is None:
                 continue
-            before, *after = (
-                [f(x, moved) for x in jump] for moved in (params, *perturbed(params, WIDE * (jump[1] - jump[0])))
-            )
+            others = perturbed(params, WIDE * (jump[1] - jump[0]))
+            before, *after = ([f(x, moved) for x in jump] for moved in (params, *others))
             if is_moved(before, after):
                 return jump[0]
     return None
@@ -105,9 +104,10 @@ def is_moved(before: Sequence[Any], after: Sequence[Sequence[Any]]) -> bool:
 def brackets_of_steps(ts: Any) -> tuple[list[tuple[float, float]], int]:
     """Where a right-hand side may jump on a solver's way, and how many of these places to look at.
 
-    Steps are short around a jump; of a few long ones, each is looked at.
+    Of a few long steps each part is looked at, of many the steepest.
     """
-    return (brackets_of_few(ts), FEW) if len(ts) - 1 <= FEW else (_of_short_steps(ts), CANDIDATES)
+    pairs = itertools.pairwise(sorted(map(float, ts)))
+    return brackets_of_few(ts) or [(low, high) for low, high in pairs if low < high], CANDIDATES
 
 
 def brackets_of_few(ts: Any) -> list[tuple[float, float]]:
@@ -118,22 +118,6 @@ def brackets_of_few(ts: Any) -> list[tuple[float, float]]:
     parts = max(1, FEW // max(1, steps))
     ends = np.interp(np.arange(steps * parts + 1) / parts, np.arange(steps + 1), ts)
     return [(low, high) for low, high in itertools.pairwise(sorted(map(float, ends))) if low < high]
-
-
-def _of_short_steps(ts: Any) -> list[tuple[float, float]]:
-    """The intervals around the shortest steps of a solver, with neighbours of about the same length."""
-    steps = np.abs(np.diff(ts))
-    brackets = set()
-    for i in range(1, len(steps) - 1):
-        if steps[i] <= steps[i - 1] and steps[i] < steps[i + 1]:
-            first = last = i
-            while first > 0 and steps[first - 1] < 4 * steps[i]:
-                first -= 1
-            while last < len(steps) - 1 and steps[last + 1] < 4 * steps[i]:
-                last += 1
-            low, high = sorted([float(ts[first]), float(ts[last + 1])])
-            brackets.add((low, high))
-    return sorted(brackets)
 
 
 def _change(low: Any, high: Any) -> float:

@@ -89,9 +89,18 @@ def cubature(
 REGIONS = 8
 
 
-def _parts(low: float, high: float, count: int) -> list[tuple[float, float]]:
-    """An interval, cut into as many."""
-    return list(itertools.pairwise(np.linspace(low, high, count + 1).tolist()))
+def _parts(count: int) -> list[tuple[float, float]]:
+    """Those of the interval from 0 to 1."""
+    return list(itertools.pairwise(np.linspace(0.0, 1.0, count + 1).tolist()))
+
+
+def _lines(low: Any, high: Any) -> list[tuple[Any, Any]]:
+    """Where lines through a box begin, and their ways: along its axes, and two of its diagonals."""
+    middle, whole = 0.5 * (low + high), high - low
+    axes = [(np.where(axis, low, middle), whole * axis) for axis in np.eye(len(low))]
+    other = np.where(np.arange(len(low)) % 2, high, low)
+    diagonals = [(low, whole), (other, low + high - 2 * other)]
+    return axes + diagonals if len(low) > 1 else axes
 
 
 class _Box:
@@ -136,20 +145,17 @@ class _Problem:
         plain = [value(p) for p in params]
         regions = sorted(self.found.regions, key=lambda region: -np.max(region.error))[:REGIONS]
         for region in regions:
-            for axis, bracket in enumerate(zip(region.a.tolist(), region.b.tolist(), strict=True)):
-                place = np.array(0.5 * (region.a + region.b))
+            for start, way in _lines(np.asarray(region.a), np.asarray(region.b)):
 
-                def along(x: float, of: list[Any], at: Any = place, axis: int = axis) -> Any:
-                    at[axis] = x
-                    return np.copy(value(self.function(at[None], [p[()] for p in of]))[0])
+                def along(s: float, of: list[Any], start: Any = start, way: Any = way) -> Any:
+                    return value(self.function((start + s * way)[None], [p[()] for p in of]))[0]
 
-                x = moved_jump(along, _parts(*bracket, REGIONS // len(regions)), plain)
-                if x is not None:
-                    place[axis] = x
+                s = moved_jump(along, _parts(REGIONS // len(regions)), plain)
+                if s is not None:
                     warnings.warn(
-                        f"cubature: the integrand jumps at x = {place}, which the parameters move: the "
-                        f"derivative misses that part. Split the integral there, with limits computed from "
-                        f"the parameters: limits are differentiated, too",
+                        f"cubature: the integrand jumps at x = {start + s * way}, which the parameters move: "
+                        f"the derivative misses that part. Split the integral there, with limits computed "
+                        f"from the parameters: limits are differentiated, too",
                         IntegrationWarning,
                         stacklevel=2,
                     )

@@ -508,8 +508,8 @@ def _least(tolerance: Any) -> float | None:
     return None if tolerance is None else float(np.min(tolerance))
 
 
-# SciPy's mxstep, and about how many evaluations of the right-hand side a step of LSODA's takes at most, beside
-# those of a Jacobian.
+# SciPy's mxstep, and about how many evaluations of the right-hand side a step of LSODA's takes at most,
+# beside those of a Jacobian.
 _MOST_STEPS, _EVALUATIONS = 500, 10
 
 

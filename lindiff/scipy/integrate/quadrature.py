@@ -81,7 +81,7 @@ class _Integrand:
         return known is None or known.tree is None or may_jump(known.tree)
 
     def warn_of_moved_jumps(self, params: list[Any]) -> None:
-        """Warn of a jump that parameters move: where the integration had to refine, else between its limits."""
+        """Warn of a jump that parameters move, where the integration had to refine, or between its limits."""
         ends = self.ends or sorted(self.limits)
         if not self.may_jump or not np.all(np.isfinite(ends)):
             return
