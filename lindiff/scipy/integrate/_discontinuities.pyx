@@ -76,7 +76,7 @@ cdef class Discontinuities:
             self.search(slopes, step, steps.t[step], steps.t[step + 1], len(self.times) + MOST)
 
     cdef int find_sizes(self, Slopes slopes, Py_ssize_t step) except -1:
-        """What slopes of a step are large beside: those around, and what rounding of the state makes of them."""
+        """What slopes of a step are large beside: all of it, and what rounding of the state makes of them."""
         cdef double begin = self.steps.t[step], end = self.steps.t[step + 1]
         cdef Py_ssize_t d
         self.evaluate(slopes, step, begin, 0)
