@@ -6,7 +6,7 @@ import pytest
 import lindiff as ld
 from lindiff import statespace
 from lindiff.core.moving import moving
-from lindiff.kernels.kalman import Collapse, Part, Sweep
+from lindiff.kernels.kalman import Collapse, Sweep, Wanted
 from lindiff.statespace.sweep import parts
 from lindiff.testing import check_grads
 
@@ -79,7 +79,7 @@ def test_found(build, of_A, of_Q):
         found.extend(parts.parts_of(A, Q, len(Y)))
         return np.sum(A) + np.sum(Q)
 
-    found: list[Part] = []
+    found: list[Wanted] = []
     ld.grad(f)(POINT)
     assert (found[0].axis, len(found[0].places)) == of_A
     assert (found[1].axis, len(found[1].places)) == (None, of_Q)
@@ -177,7 +177,7 @@ def test_sweep(p, sparse, dtype, diffuse, places):
         pull = lambda *wanted: swept.pull(*bars, (True, *wanted, False))[0]
     whole = pull(*6 * [True])
     for axis in (0, 1):
-        some = pull(Part(axis, at), True, Part(None, at), True, True, True)
+        some = pull(Wanted(axis, at), True, Wanted(None, at), True, True, True)
         kept = np.zeros((n, n), bool)
         kept[(at,) if axis == 0 else (slice(None), at)] = True
         both = np.zeros((n, n), bool)

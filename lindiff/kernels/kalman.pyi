@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-class Part(NamedTuple):
+class Wanted(NamedTuple):
     axis: int | None
     places: NDArray[Any]
 
@@ -39,7 +39,7 @@ class Sweep:
         quad_bar: Any,
         gram_bar: Any,
         logdet_bar: Any,
-        wanted: Sequence[bool | Part],
+        wanted: Sequence[bool | Wanted],
         after: tuple[Any, Any] | None = None,
     ) -> tuple[tuple[Any, ...], tuple[NDArray[Any], NDArray[Any]]]: ...
     def smooth(
@@ -63,7 +63,7 @@ class Collapse:
         tolerance: float = 1e-14,
         whole: bool = False,
     ) -> None: ...
-    def pull(self, bar: float, wanted: Sequence[bool | Part]) -> tuple[Any, ...]: ...
+    def pull(self, bar: float, wanted: Sequence[bool | Wanted]) -> tuple[Any, ...]: ...
 
 def start_variances(
     A: NDArray[Any], B: NDArray[Any], Q: NDArray[Any], R: NDArray[Any], mask: NDArray[Any]

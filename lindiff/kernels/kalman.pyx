@@ -66,7 +66,7 @@ cdef double CARRIED = 1 - 2.0 ** -10
 cdef double UNSEEN = 1e3 * EPS
 
 
-class Part(NamedTuple):
+class Wanted(NamedTuple):
     """What is wanted of a matrix: its rows (of axis 0), or its columns (1), or what is in both (None), at
     `places`, an array of intp, which are no more than half of all.  What is not wanted is zero."""
 
@@ -148,7 +148,7 @@ cdef struct Backward:
 
 
 cdef struct Places:
-    # a `Part`
+    # a `Wanted`
     const Py_ssize_t *at   # NULL: all
     Py_ssize_t count
     bint columns
@@ -1202,9 +1202,9 @@ cdef cnp.ndarray find_moved(Model *g, cnp.ndarray Q):
 
 
 cdef Places places_of(object wanted):
-    """Of a `Part`; of all where it is none."""
+    """Of a `Wanted`; of all where it is none."""
     cdef cnp.ndarray at
-    if not isinstance(wanted, Part):
+    if not isinstance(wanted, Wanted):
         return Places(NULL, 0, False)
     at = wanted.places
     return Places(<const Py_ssize_t *> cnp.PyArray_DATA(at), cnp.PyArray_SIZE(at), wanted.axis == 1)
@@ -1503,7 +1503,7 @@ cdef class Sweep:
         gram_bar : (s, mixed) array
         logdet_bar : number
         wanted : tuple of 8 bool
-            For which of y, A, B, Q, R, m, P, c; of A and Q, a `Part` where that suffices.
+            For which of y, A, B, Q, R, m, P, c; of A and Q, a `Wanted` where that suffices.
         after : tuple of (n, s) and (n, n) arrays, optional
             The r and N after the last step; by default zero.
 
@@ -2033,7 +2033,7 @@ cdef class Collapse:
         ----------
         bar : number
         wanted : tuple of 7 bool
-            For which of y, A, B, Q, R, m, P; of A and Q, a `Part` where that suffices.
+            For which of y, A, B, Q, R, m, P; of A and Q, a `Wanted` where that suffices.
 
         Returns
         -------

@@ -12,12 +12,12 @@ import numpy as np
 
 from lindiff.core.moving import moving
 from lindiff.core.variable import Variable
-from lindiff.kernels.kalman import Part
+from lindiff.kernels.kalman import Wanted
 
 __all__ = ["ALL", "Parts", "parts_of"]
 
 # Of transition and state_cov; None: all.
-Parts = tuple[Part | None, Part | None]
+Parts = tuple[Wanted | None, Wanted | None]
 ALL: Parts = (None, None)
 
 # Multiplications of all cotangents, from which it is worth to look what of them is needed.
@@ -49,9 +49,9 @@ def _moving(X: Any) -> Any:
     return None if found is None else found.reshape(-1, *X.shape[-2:]).any(axis=0)
 
 
-def _part(axis: int | None, moves: Any) -> Part:
-    return Part(axis, np.flatnonzero(moves).astype(np.intp))
+def _part(axis: int | None, moves: Any) -> Wanted:
+    return Wanted(axis, np.flatnonzero(moves).astype(np.intp))
 
 
-def _if_small(part: Part | None, n: int) -> Part | None:
+def _if_small(part: Wanted | None, n: int) -> Wanted | None:
     return part if part is not None and 2 * len(part.places) <= n else None
