@@ -744,3 +744,10 @@ def test_odeint_ends_where_the_solution_does():
         pytest.raises(RuntimeError, match="odeint: excess work"),
     ):
         ld.grad(state)(1.0, 2.0)
+
+
+def test_a_limit_that_moves_where_the_integrand_is_infinite():
+    with pytest.raises(ValueError, match="not finite at the limit x = 2, which moves"):
+        ld.grad(lambda p: integrate.quad(lambda x: 1 / np.sqrt(p - x), 0.0, p)[0])(2.0)
+    still = lambda p: integrate.quad(lambda u: p / np.sqrt(p * (1 - u)), 0.0, 1.0)[0]
+    assert_allclose(ld.grad(still)(2.0), 1 / np.sqrt(2), rtol=1e-8)

@@ -290,11 +290,17 @@ def _solve_of_tree(fun: Callable[..., Any], t_span: Any, y0: Any, **options: Any
 
 
 def _run_ivp(
-    field: Callable[[float, Any], Any], t_span: Any, y0: Any, ts: Any, method: Any, options: dict[str, Any]
+    field: Callable[[float, Any], Any],
+    t_span: Any,
+    y0: Any,
+    ts: Any,
+    method: Any,
+    options: dict[str, Any],
+    of: str = "",
 ) -> Any:
-    """SciPy's solution for plain arrays, with its interpolant; a failure raises."""
+    """SciPy's solution for plain arrays, with its interpolant; a failure raises, and says of what."""
     result = scipy.integrate.solve_ivp(field, t_span, y0, method, ts, dense_output=True, **options)
-    _refuse_failure(result.message if result.status < 0 else None)
+    _refuse_failure(of + result.message if result.status < 0 else None)
     if isinstance(result.y, list):  # SciPy's for times to evaluate in a span of length 0
         result.y = np.repeat(y0[:, None], len(ts), axis=1)
     return result
@@ -352,13 +358,16 @@ def _in_tuple(args: Any) -> tuple[Any, ...]:
         raise TypeError(f"solve_ivp: args is a tuple of extra arguments: write args=({args!r},)") from error
 
 
+_OF_DERIVATIVE = "the equation of a derivative, with these tolerances, of a solution that was found: "
+
+
 def _of_others(method: Any, options: dict[str, Any]) -> Solve:
     """solve_ivp for the equations that derivatives make."""
 
     def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
         told = {name: option for name, option in options.items() if name not in OF_ONE_FIELD}
         told |= {name: float(np.min(told[name])) for name in ("rtol", "atol") if name in told}
-        result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, told)
+        result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, told, _OF_DERIVATIVE)
         return result.y.T, lambda: result.sol, True
 
     return solve

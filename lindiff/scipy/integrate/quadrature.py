@@ -174,7 +174,17 @@ def _integral(a: Any, b: Any, params: list[Any], integrand: _Integrand) -> Any:
 
     def at(limit: Any) -> Any:
         integrand.refuse_changes()
-        return f(limit, params) if np.isfinite(value(limit)) else np.zeros_like(value(y))
+        if not np.isfinite(value(limit)):
+            return np.zeros_like(value(y))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = f(limit, params)
+        if not np.all(np.isfinite(value(found))):
+            raise ValueError(
+                f"{integrand.name}: the integrand is not finite at the limit x = {float(value(limit)):.6g}, "
+                f"which moves: the rule of Leibniz does not hold there. Put x = a + (b - a) * u, and "
+                f"integrate over u from 0 to 1: these limits stand still"
+            )
+        return found
 
     def along(params_dot: list[Any]) -> Any:
         integrand.refuse_changes()
