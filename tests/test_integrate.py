@@ -751,3 +751,24 @@ def test_a_limit_that_moves_where_the_integrand_is_infinite():
         ld.grad(lambda p: integrate.quad(lambda x: 1 / np.sqrt(p - x), 0.0, p)[0])(2.0)
     still = lambda p: integrate.quad(lambda u: p / np.sqrt(p * (1 - u)), 0.0, 1.0)[0]
     assert_allclose(ld.grad(still)(2.0), 1 / np.sqrt(2), rtol=1e-8)
+
+
+@pytest.mark.parametrize("steep", [1e3, 1e4])
+@pytest.mark.parametrize("at", [0.1, 0.3, 0.62])
+def test_fronts_that_a_derivative_has_as_peaks(at, steep):
+    front = lambda p: integrate.quad(lambda x: np.tanh(steep * (x - p)), 0.0, 1.0)[0]
+    assert_allclose(ld.grad(front)(at), -2.0, rtol=1e-6)
+    assert_allclose(ld.jvp(front, (at,), (1.0,))[1], -2.0, rtol=1e-6)
+    fronts = lambda p: integrate.quad_vec(lambda x: np.tanh(steep * (x - p)) * np.ones(2), 0.0, 1.0)[0]
+    assert_allclose(ld.jacobian(fronts)(at), [-2.0, -2.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "BDF"])
+def test_a_start_at_which_the_right_hand_side_jumps_gives_no_warning(method):
+    def end(p):
+        field = lambda t, y: np.stack([y[1], -y[0] - p * np.sign(y[1])])
+        return integrate.solve_ivp(field, (0.0, 2.0), [2.0, 0.0], method, rtol=1e-8, atol=1e-10).y[0, -1]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_allclose(ld.grad(end)(0.1), 1 - np.cos(2.0), rtol=1e-4)

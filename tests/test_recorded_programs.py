@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.optimize import OptimizeResult
 
 import lindiff as ld
@@ -568,20 +568,42 @@ def test_what_is_written_to_as_a_plain_array(of_argument):
         np.testing.assert_array_equal(given, again)
 
 
-@pytest.mark.parametrize("of_argument", [False, True])
-def test_c_code_that_overwrites_what_is_no_array_of_numpys(of_argument):
-    """F2PY takes what it makes of such an object to be a copy of its own."""
-    A = np.array([[4.0, 1.0, 0.0, 0.0], [1.0, 3.0, 1.0, 0.0], [0.0, 1.0, 5.0, 1.0], [0.0, 0.0, 1.0, 2.0]])
+TRIDIAGONAL = np.diag([4.0, 3.0, 5.0, 2.0]) + np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
 
-    def f(x):
-        b = x if of_argument else x + 1
-        return lapack.dgesv(A, b)[2] * b
 
-    fast = program(f)
+def _solved(b, **options):
+    return lapack.dpotrs(lapack.dpotrf(TRIDIAGONAL)[0], b, **options)[0]
+
+
+def _overwritten(b):
+    b = 1 * b
+    _solved(b, overwrite_b=1)
+    return b
+
+
+def _scaled(b):
+    b = b + 1
+    blas.dscal(2.0, b)  # overwrites what it is given
+    return b
+
+
+def _required(b):
+    b = b * 1.0
+    np.require(b, requirements="W")[0] = 7.0
+    return b
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda b: _solved(b) * b, lambda b: _solved(b + 1) * b, _overwritten, _scaled, _required],
+)
+def test_c_code_that_overwrites_what_it_is_given_or_does_not(function):
+    """F2PY takes what it makes of an object that is no array of NumPy's to be its own."""
+    fast = program(function)
     for k in range(3):
-        given = X + k
-        np.testing.assert_array_equal(fast(given), f(X + k))
-        np.testing.assert_array_equal(given, X + k)
+        given, again = X + k, X + k
+        np.testing.assert_array_equal(fast(given), function(again))
+        np.testing.assert_array_equal(given, again)
 
 
 def test_an_operation_that_fails_runs_once():

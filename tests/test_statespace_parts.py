@@ -1,5 +1,7 @@
 """Gradients of the sweep by the parts of transition and state_cov that move, beside those by all of them."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,32 @@ def test_rules_of_the_users():
     np.testing.assert_allclose(ld.grad(f)(POINT), expected, rtol=1e-9)
 
 
+def test_rules_that_pass_for_numpys():
+    """One entry that is large beside the others does not hide another one whose derivatives differ."""
+
+    @ld.rule
+    @functools.wraps(np.round)
+    def rounded(x):
+        return np.round(x, 1), ld.Differential(lambda dot: 0 * dot, lambda bar: bar)
+
+    def f(x):
+        one = np.eye(6)
+        A = 0.5 * np.eye(6, k=1) + 1e6 * x[0] * np.outer(one[0], one[0])
+        A = A + rounded(x[1]) * np.outer(one[1], one[1])
+        return statespace.loglikelihood(Y, A, np.ones((1, 6)), one, np.eye(1), np.zeros(6), one)
+
+    x = np.array([3e-7, 0.23])
+    assert by_all(f, x)[1] != 0
+    np.testing.assert_allclose(ld.grad(f)(x), by_all(f, x), rtol=1e-9)
+
+
+def test_likelihoods_that_run_again():
+    def f(x):
+        return statespace.loglikelihood(Y, *seasonal(x))
+
+    np.testing.assert_allclose(ld.grad(ld.checkpoint(f))(POINT), ld.grad(f)(POINT), rtol=1e-12)
+
+
 def test_inside_of_other_derivatives():
     """Of what is differentiated on the way to the likelihood, of steps that run again, and by hand."""
 
@@ -193,13 +221,13 @@ def test_moving():
     x = np.array([0.0, 2.0])
 
     def f(x):
-        found.append(moving(np.stack([x[0] * x[1], x[1] ** 2, 3.0 + 0 * x[0], np.prod(x)])))
-        found.append(moving(x))
+        found.append(moving(np.stack([x[0] * x[1], x[1] ** 2, 3.0 + 0 * x[0], np.prod(x)]), 100))
+        found.append(moving(x, 100))
         return x[0]
 
     found: list[np.ndarray | None] = []
     ld.grad(f)(x)
     assert found[0].tolist() == [True, True, False, True]
     assert found[1] is None
-    ld.jvp(lambda x: (found.append(moving(2 * x)), x)[1], (x,), (x,))
+    ld.jvp(lambda x: (found.append(moving(2 * x, 100)), x)[1], (x,), (x,))
     assert found[2] is None

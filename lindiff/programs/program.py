@@ -332,7 +332,7 @@ class Program(Calls, Generic[P, R]):
             known.reason = str(error)
             return outcome
         finally:
-            recording.raised = None
+            recording.raised = recording.left = None
             recording.end()
         if sys.getrefcount(recording) > holders:
             gc.collect(0)  # functions that call themselves, and the like
@@ -380,6 +380,8 @@ class Program(Calls, Generic[P, R]):
                 raise
             if not _holds((args, kwargs), inside):
                 raise Unrecordable("it changes what its arguments are nested in")
+            if recording.writes_what_has_left():
+                raise Unrecordable("an array leaves as a whole, and is written to")
             return _lowered(outcome, recording, surroundings)
 
     def _learn(self, known: Known, recording: Recording, result: Result, before: Surroundings) -> None:

@@ -446,11 +446,11 @@ cdef class Recorded:
         if cnp.PyArray_Check(self.array):  # what is written there, or read later, nobody would see
             self.recording.give_up("an array leaves as a whole")
             content = np.array(self.array, dtype=dtype, copy=copy)
-            if content is self.array:
-                content = self.array.view()
-                # C code takes what is made of other libraries' arrays to be its own, to be overwritten;
-                # where Python writes to it, the function runs again, with the array
-                content.flags.writeable = False
+            if self.recording.left is not None and np.shares_memory(content, self.array):
+                # who writes there does it as NumPy does, or takes it to be a copy, as F2PY: a run with the
+                # array itself will tell
+                content = self.array.copy(order="K")
+                self.recording.left.append((content, content.copy(order="K"), self.array))
             return content
         content = np.array(self.leave(itself))
         return content if dtype is None else content.astype(dtype, copy=False)

@@ -33,6 +33,7 @@ cdef class Recording:
     cdef readonly bint ended
     cdef public object reason
     cdef public object raised
+    cdef public list left
     cdef public Py_ssize_t arguments
     cdef Span *spans      # the memory of each slot that lies in no other
     cdef Py_ssize_t room

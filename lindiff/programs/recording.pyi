@@ -27,6 +27,8 @@ numbers: Iterator[int]
 
 class Recording:
     number: int
+    left: list[tuple[Any, Any, Any]] | None
+    def writes_what_has_left(self) -> bool: ...
     steps: list[Instruction | Leaving]
     forms: list[Form]
     lines: list[str]

@@ -149,11 +149,14 @@ cdef class Recording:
         Why it has been given up: no program repeats what the function does.
     raised : Exception or None
         What an operation has raised last.
+    left : list of (ndarray, ndarray, ndarray)
+        Arrays that have left as a whole: what has left in place of them, what that was, and they themselves.
+        None when the run is over.
     """
 
     def __cinit__(self):
         self.steps, self.forms, self.lines, self.roots = [], [], [], []
-        self.captured = []
+        self.captured, self.left = [], []
         self.number = next(numbers)
         self.contents, self.kept = {}, {}
         self.loud = np.geterr()
@@ -161,6 +164,13 @@ cdef class Recording:
 
     def __dealloc__(self):
         PyMem_Free(self.spans)
+
+    def writes_what_has_left(self):
+        """Whether any of it, or the array that it stands for, is no more what it was when it left."""
+        cdef bint found = not all([have_same_bytes(x, before) for left, before, array in self.left
+                                   for x in (left, array)])
+        self.left = None
+        return found
 
     cdef int note_write(self, Py_ssize_t slot) except -1:
         """Something is written into the array in a slot."""

@@ -54,7 +54,11 @@ def may_jump(tree: Tree) -> bool:
 
 
 def moved_jump(
-    f: Function, brackets: Sequence[tuple[float, float]], params: list[Any], candidates: int = CANDIDATES
+    f: Function,
+    brackets: Sequence[tuple[float, float]],
+    params: list[Any],
+    candidates: int = CANDIDATES,
+    beyond: tuple[float, float] | None = None,
 ) -> float | None:
     """Where f(x, params) jumps at a place that the parameters move; None where it does not.
 
@@ -67,13 +71,15 @@ def moved_jump(
     params : list of arrays
     candidates : int
         How many of these, the steepest, are looked at.
+    beyond : pair of numbers, optional
+        A place, and how far from it a jump is another one.
     """
     with np.errstate(all="ignore"):
         values = {x: f(x, params) for bracket in brackets for x in bracket}
         sizes = [(_change(values[low], values[high]), low, high) for low, high in brackets]
         for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:candidates]:
             jump = _jump_between(f, low, high, params, PERSISTENT * size)
-            if jump is None:
+            if jump is None or (beyond is not None and abs(jump[0] - beyond[0]) <= beyond[1]):
                 continue
             others = perturbed(params, WIDE * (jump[1] - jump[0]))
             before, *after = ([f(x, moved) for x in jump] for moved in (params, *others))

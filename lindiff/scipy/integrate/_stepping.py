@@ -26,7 +26,7 @@ from lindiff.scipy.integrate._slopes import Slopes, are_in_order
 from lindiff.scipy.integrate._steps import Steps
 from lindiff.scipy.integrate._witnesses import ROUNDING, has_changed
 
-__all__ = ["METHODS", "Stepped", "Stepping", "solved_like_lsoda"]
+__all__ = ["AT_START", "METHODS", "Stepped", "Stepping", "solved_like_lsoda"]
 
 METHODS = {
     "RK23": scipy.integrate.RK23,
@@ -56,6 +56,9 @@ NEAR = 100.0
 
 # Of the time that a solution takes: longer steps at rest are too long for derivatives.
 AT_REST = 0.06
+
+# Of the same: a jump that is no later is where it begins.
+AT_START = 1e-10
 
 # The least relative tolerance, as SciPy has it.
 _LEAST = 100 * np.finfo(np.float64).eps
@@ -273,7 +276,10 @@ class Stepped:
         known = self.slopes.evaluator.known()
         if known is None or (known.tree is not None and not may_jump(known.tree)):
             return None
-        jumps = Discontinuities(self.steps, self.slopes).times
+        least = AT_START * abs(self._problem[1] - self.t0)  # what it begins at does not move
+        jumps = [
+            jump for jump in Discontinuities(self.steps, self.slopes).times if abs(jump[0] - self.t0) > least
+        ]
         if not jumps:
             return None
         size = float(np.max(np.abs(self.states))) or 1.0

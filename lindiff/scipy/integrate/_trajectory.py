@@ -21,7 +21,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import conj, depends_on_variables
 from lindiff.scipy.integrate._jumps import brackets_of_steps, moved_jump
-from lindiff.scipy.integrate._stepping import Stepped
+from lindiff.scipy.integrate._stepping import AT_START, Stepped
 from lindiff.scipy.integrate._witnesses import Witnessed
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -110,7 +110,9 @@ class Problem:
             return value(self.field(t, solution(t) + size * of[0], [p[()] for p in of[1:]]))
 
         start = np.zeros_like(solution(solution.ts[0]))
-        return moved_jump(field, brackets, [start, *map(value, params)], candidates)
+        begin, end = float(solution.ts[0]), float(solution.ts[-1])
+        others = begin, AT_START * abs(end - begin)
+        return moved_jump(field, brackets, [start, *map(value, params)], candidates, others)
 
 
 def _warn_of_jump(time: float | None) -> None:

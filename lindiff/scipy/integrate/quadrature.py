@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class _Integrand:
         name: str,
         function: Callable[[Any, list[Any]], Any],
         integrate: Callable[[Callable[[float], Any], float, float], Found],
-        of_others: Callable[[Callable[[float], Any], float, float], Found],
+        of_others: Callable[..., Found],
     ) -> None:
         self.name, self.function = name, function
         self.integrate = integrate
@@ -52,8 +53,10 @@ class _Integrand:
         self._witnessed: Witnessed | None = None
 
     def of_others(self, function: Callable[[Any, list[Any]], Any]) -> _Integrand:
-        """A vector of integrands that a derivative makes of this one."""
-        return _Integrand(self.name, function, self.integrate_others, self.integrate_others)
+        """A vector of integrands that a derivative makes of this one: they have peaks where this is steep,
+        and begin with its intervals."""
+        others = partial(self.integrate_others, points=self.ends[1:-1])
+        return _Integrand(self.name, function, others, self.integrate_others)
 
     def run(self, a: Any, b: Any, params: list[Any]) -> Any:
         """SciPy's integral for plain arguments; refuses an integrand that holds other Variables."""
@@ -123,6 +126,14 @@ def _places(ends: set[float], a: float, b: float) -> list[float]:
         start, sign = (a, np.sign(b)) if np.isfinite(a) else (b, np.sign(a))
         return sorted(float(start + sign * t) for t in distances)
     return sorted({*distances, *(-t for t in distances)})
+
+
+def _beginning_with(points: Sequence[float], a: float, b: float, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of integrals that begin with intervals between these points; finite ones do."""
+    if not points or not np.isfinite(a) or not np.isfinite(b):
+        return options
+    every = sorted({*points, *([] if options["points"] is None else np.ravel(options["points"]).tolist())})
+    return {**options, "points": every, "limit": options["limit"] + 2 * len(every)}
 
 
 def _of_vector(f: Callable[[float], Any], a: float, b: float, options: dict[str, Any]) -> Found:
@@ -276,8 +287,8 @@ def quad(
         errors.append(error)
         return y, ends
 
-    def of_others(f: Callable[[float], Any], a: float, b: float) -> Found:
-        return _of_vector(f, a, b, options)
+    def of_others(f: Callable[[float], Any], a: float, b: float, points: Sequence[float] = ()) -> Found:
+        return _of_vector(f, a, b, _beginning_with(points, a, b, options))
 
     y = _integral(a, b, params, _Integrand("quad", function, integrate, of_others))
     return y, errors[0]
@@ -336,8 +347,9 @@ def quad_vec(
         errors.append(error)
         return y, _places({float(end) for interval in report.intervals for end in interval}, a, b)
 
-    def of_others(g: Callable[[float], Any], a: float, b: float) -> Found:
-        y, error, report = scipy.integrate.quad_vec(g, a, b, full_output=True, **options)
+    def of_others(g: Callable[[float], Any], a: float, b: float, points: Sequence[float] = ()) -> Found:
+        given = _beginning_with(points, a, b, options)
+        y, error, report = scipy.integrate.quad_vec(g, a, b, full_output=True, **given)
         if not report.success:
             warnings.warn(
                 f"quad_vec: the integral of a derivative of the integrand has not come to its tolerance: the "

@@ -23,6 +23,9 @@ ALL: Parts = (None, None)
 # Multiplications of all cotangents, from which it is worth to look what of them is needed.
 WORTH_A_LOOK = 3e6
 
+# Of these, what a look takes for each operation that has made a matrix; so many are always looked at.
+OF_AN_OPERATION, FEW = 3e4, 100
+
 
 def parts_of(A: Any, Q: Any, steps: int) -> Parts:
     """The parts of ``A, Q (..., n, n)`` that move with what they are made of.
@@ -33,7 +36,8 @@ def parts_of(A: Any, Q: Any, steps: int) -> Parts:
     n = A.shape[-1]
     if steps * n**3 < WORTH_A_LOOK:
         return ALL
-    of_A, of_Q = _moving(A), _moving(Q)
+    most = int(max(steps * n**3, FEW * OF_AN_OPERATION) / OF_AN_OPERATION)
+    of_A, of_Q = _moving(A, most), _moving(Q, most)
     rows_or_columns = None
     if of_A is not None:
         rows_or_columns = min(
@@ -43,9 +47,9 @@ def parts_of(A: Any, Q: Any, steps: int) -> Parts:
     return _if_small(rows_or_columns, n), _if_small(both, n)
 
 
-def _moving(X: Any) -> Any:
+def _moving(X: Any, most: int) -> Any:
     """Which entries move in any step, (n, n), or None."""
-    found = moving(X) if type(X) is Variable else None
+    found = moving(X, most) if type(X) is Variable else None
     return None if found is None else found.reshape(-1, *X.shape[-2:]).any(axis=0)
 
 
