@@ -72,22 +72,20 @@ cdef class Discontinuities:
         for step in range(steps.count):
             PyErr_CheckSignals()
             self.steps.open_step(step)
-            self.find_sizes(slopes, step)
-            self.search(slopes, step, steps.t[step], steps.t[step + 1], len(self.times) + MOST)
+            self.search(slopes, step, steps.t[step], steps.t[step + 1], len(self.times) + MOST, whole=True)
 
-    cdef int find_sizes(self, Slopes slopes, Py_ssize_t step) except -1:
-        """What slopes of a step are large beside: all of it, and what rounding of the state makes of them."""
-        cdef double begin = self.steps.t[step], end = self.steps.t[step + 1]
+    cdef int find_sizes(self, Slopes slopes, double end) except -1:
+        """What slopes of a step are large beside: all of it, and what rounding of the state makes of them.
+
+        Those at both ends and the middle are there, and the state at the end.
+        """
         cdef Py_ssize_t d
-        self.evaluate(slopes, step, begin, 0)
-        self.evaluate(slopes, step, begin + 0.5 * (end - begin), 1)
-        self.evaluate(slopes, step, end, 2)
         for d in range(self.n):  # by another share each, that differences do not cancel
             self.state[d] *= 1.0 + ROUNDED * (2.0 * fmod(0.3 + GOLDEN * d, 1.0) - 1.0)
-        slopes.at(end, &self.state[0], &self.f[3, 0])
+        slopes.at(end, &self.state[0], &self.f[1, 0])
         for d in range(self.n):
-            self.size[d] = fmax(fmax(finite(self.f[0, d]), finite(self.f[1, d])),
-                                fmax(finite(self.f[2, d]), finite(self.f[3, d] - self.f[2, d]) / NOISE))
+            self.size[d] = fmax(fmax(finite(self.f[0, d]), finite(self.f[2, d])),
+                                fmax(finite(self.f[4, d]), finite(self.f[1, d] - self.f[4, d]) / NOISE))
         return 0
 
     cdef int evaluate(self, Slopes slopes, Py_ssize_t step, double t, Py_ssize_t place) except -1:
@@ -96,9 +94,9 @@ cdef class Discontinuities:
         return slopes.at(t, &self.state[0], &self.f[place, 0])
 
     cdef int search(self, Slopes slopes, Py_ssize_t step, double begin, double end,
-                    Py_ssize_t most) except -1:
+                    Py_ssize_t most, bint whole=False) except -1:
         """Halve a part of a step to where its slopes bend most, as long as they do; then what is on both
-        sides of a jump, up to ``most`` jumps in all."""
+        sides of a jump, up to ``most`` jumps in all.  Of a ``whole`` step it finds the sizes first."""
         cdef double low = begin, high = end, middle = low + 0.5 * (high - low)
         cdef double left, right, in_left, in_right
         cdef double least = NARROW * fabs(high - low) + ROUNDING * fmax(fabs(low), fabs(high))
@@ -107,6 +105,8 @@ cdef class Discontinuities:
         self.evaluate(slopes, step, low, 0)
         self.evaluate(slopes, step, middle, 2)
         self.evaluate(slopes, step, high, 4)
+        if whole:
+            self.find_sizes(slopes, high)
         self.start_bends()
         while fabs(high - low) > least:
             left, right = low + 0.5 * (middle - low), middle + 0.5 * (high - middle)

@@ -57,7 +57,6 @@ def moved_jump(
     f: Function,
     brackets: Sequence[tuple[float, float]],
     params: list[Any],
-    candidates: int = CANDIDATES,
     beyond: tuple[float, float] | None = None,
 ) -> float | None:
     """Where f(x, params) jumps at a place that the parameters move; None where it does not.
@@ -67,17 +66,15 @@ def moved_jump(
     f : callable
         Of plain arguments, a number or a vector.
     brackets : sequence of pairs of numbers
-        Intervals, narrow around a jump if they hold one.
+        Intervals, narrow around a jump if they hold one; of many the steepest are looked at.
     params : list of arrays
-    candidates : int
-        How many of these, the steepest, are looked at.
     beyond : pair of numbers, optional
         A place, and how far from it a jump is another one.
     """
     with np.errstate(all="ignore"):
         values = {x: f(x, params) for bracket in brackets for x in bracket}
         sizes = [(_change(values[low], values[high]), low, high) for low, high in brackets]
-        for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:candidates]:
+        for size, low, high in sorted(sizes, key=lambda s: s[0] / (s[2] - s[1]), reverse=True)[:CANDIDATES]:
             jump = _jump_between(f, low, high, params, PERSISTENT * size)
             if jump is None or (beyond is not None and abs(jump[0] - beyond[0]) <= beyond[1]):
                 continue
@@ -107,13 +104,10 @@ def is_moved(before: Sequence[Any], after: Sequence[Sequence[Any]]) -> bool:
     )
 
 
-def brackets_of_steps(ts: Any) -> tuple[list[tuple[float, float]], int]:
-    """Where a right-hand side may jump on a solver's way, and how many of these places to look at.
-
-    Of a few long steps each part is looked at, of many the steepest.
-    """
+def brackets_of_steps(ts: Any) -> list[tuple[float, float]]:
+    """Where a right-hand side may jump on a solver's way: parts of a few long steps, or many steps."""
     pairs = itertools.pairwise(sorted(map(float, ts)))
-    return brackets_of_few(ts) or [(low, high) for low, high in pairs if low < high], CANDIDATES
+    return brackets_of_few(ts) or [(low, high) for low, high in pairs if low < high]
 
 
 def brackets_of_few(ts: Any) -> list[tuple[float, float]]:

@@ -101,7 +101,7 @@ class Problem:
 
     def moved_jump(self, solution: Any, params: list[Any]) -> float | None:
         """The time of a jump of the right-hand side that the state or parameters move; None without one."""
-        brackets, candidates = brackets_of_steps(solution.ts)
+        brackets = brackets_of_steps(solution.ts)
         if not brackets:
             return None
         size = max(float(np.max(np.abs(solution(low)))) for low, _ in brackets) or 1.0
@@ -112,7 +112,7 @@ class Problem:
         start = np.zeros_like(solution(solution.ts[0]))
         begin, end = float(solution.ts[0]), float(solution.ts[-1])
         others = begin, AT_START * abs(end - begin)
-        return moved_jump(field, brackets, [start, *map(value, params)], candidates, others)
+        return moved_jump(field, brackets, [start, *map(value, params)], others)
 
 
 def _warn_of_jump(time: float | None) -> None:
