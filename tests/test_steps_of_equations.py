@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -595,3 +596,44 @@ def test_states_that_are_views(method, view):
     np.testing.assert_allclose(ld.grad(lambda x: np.sum(last(x)))(x), slopes, rtol=1e-5)
     value = ld.program(lambda x: np.sum(last(x)))
     np.testing.assert_allclose([value(x) for _ in range(3)], 3 * [np.sum(last(x))], rtol=1e-15)
+
+
+WITHOUT_PYTHON = {
+    "LSODA": {"method": "LSODA"},
+    "LSODA at given times": {"method": "LSODA", "t_eval": np.linspace(0.0, 40.0, 9)},
+    "a function of time": {"method": "RK45", "dense_output": True},
+    "stiff, a function of time": {"method": "Radau", "dense_output": True},
+}
+
+
+@pytest.mark.parametrize("told", WITHOUT_PYTHON.values(), ids=WITHOUT_PYTHON)
+def test_other_solvers_ask_the_program(told):
+    def epidemic(t, y, rate):
+        return np.stack([-rate * y[0] * y[1], rate * y[0] * y[1] - 0.1 * y[1], 0.1 * y[1]])
+
+    y0, tolerances = np.array([0.99, 0.01, 0.0]), {"rtol": 1e-7, "atol": 1e-9}
+    by_scipy = scipy.integrate.solve_ivp(epidemic, (0.0, 40.0), y0, args=(0.5,), **told, **tolerances)
+    calls = []
+    sys.setprofile(lambda frame, event, _: calls.append(event) if frame.f_code is epidemic.__code__ else None)
+    try:
+        found = integrate.solve_ivp(epidemic, (0.0, 40.0), y0, args=(0.5,), **told, **tolerances)
+    finally:
+        sys.setprofile(None)
+    assert calls.count("call") < 20 < by_scipy.nfev
+    np.testing.assert_array_equal(found.t, by_scipy.t)
+    np.testing.assert_allclose(found.y, by_scipy.y, rtol=1e-5)
+    if "t_eval" not in told:
+        np.testing.assert_allclose(found.y, by_scipy.y, rtol=1e-12)
+
+
+def test_a_given_jacobian_stays_with_its_function():
+    asked = []
+
+    def decay(t, y):
+        asked.append(t)
+        return -y
+
+    found = integrate.solve_ivp(decay, (0, 5), [1], "LSODA", jac=lambda t, y: np.array([[-1.0]]))
+    by_scipy = scipy.integrate.solve_ivp(lambda t, y: -y, (0, 5), [1], "LSODA", jac=lambda t, y: [[-1.0]])
+    assert len(asked) >= found.nfev == by_scipy.nfev
+    np.testing.assert_array_equal(found.y, by_scipy.y)

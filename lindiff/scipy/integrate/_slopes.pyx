@@ -47,10 +47,11 @@ cdef class Slopes:
         memcpy(found, self.result, self.bytes)
         return 0
 
-    def of(self, double t, const double[::1] y):
+    def of(self, double t, y):
         """The same, as an array."""
-        cdef double[::1] found = np.empty(y.shape[0])
-        self.at(t, &y[0], &found[0])
+        cdef const double[::1] state = np.ascontiguousarray(y, np.float64)
+        cdef double[::1] found = np.empty(state.shape[0])
+        self.at(t, &state[0], &found[0])
         return np.asarray(found)
 
     cdef int add_to(self, list totals) except -1:

@@ -26,7 +26,7 @@ from lindiff.scipy.integrate._slopes import Slopes, are_in_order
 from lindiff.scipy.integrate._steps import Steps
 from lindiff.scipy.integrate._witnesses import ROUNDING, has_changed
 
-__all__ = ["AT_START", "METHODS", "Stepped", "Stepping", "solved_like_lsoda"]
+__all__ = ["AT_START", "METHODS", "LikeLSODA", "Stepped", "Stepping", "field_at_once", "solved_like_lsoda"]
 
 METHODS = {
     "RK23": scipy.integrate.RK23,
@@ -108,6 +108,25 @@ class Stepping:
         return found if found.solved(self, end, points) else None
 
 
+@dataclass
+class LikeLSODA:
+    """How LSODA's problems are solved at given times; at its own steps it is to be found by SciPy's.
+
+    Attributes
+    ----------
+    told : dict
+        The attributes of its :class:`Stepping`.
+    """
+
+    told: dict[str, Any]
+
+    def solved(self, field: Field, t0: float, end: float, points: Any, y0: Any, params: list[Any]) -> Any:
+        """The `Stepped` solution, or None."""
+        if points is None or not np.size(points):
+            return None
+        return solved_like_lsoda(field, (t0, end), points, y0, params, **self.told)
+
+
 def solved_like_lsoda(
     field: Field, span: tuple[float, float], points: Any, y0: Any, params: list[Any], **told: Any
 ) -> Any:
@@ -122,6 +141,14 @@ def solved_like_lsoda(
     if found is not None:
         return found
     return replace(explicit, solver=scipy.integrate.Radau).solved(field, *span, points, y0, params)
+
+
+def field_at_once(field: Field, t0: float, y0: Any, params: list[Any]) -> Callable[[float, Any], Any] | None:
+    """The right-hand side f(t, y), without Python where that is known by now; None without a program."""
+    if y0.ndim != 1 or not y0.size or y0.dtype != np.float64:
+        return None
+    slopes = Stepped(field, params, t0, y0)._slopes(None, [], None)
+    return None if slopes is None else slopes.of
 
 
 def _are_tolerances(atol: Any, y0: Any) -> bool:
@@ -298,9 +325,9 @@ class Stepped:
 
     def _field_at_once(self) -> Callable[[float, Any], Any]:
         """The right-hand side, without Python where that is known by now."""
-        slopes = self._slopes(None, [], None)
-        if slopes is not None:
-            return slopes.of
+        by_program = field_at_once(self.field, self.t0, self.y0, self.params)
+        if by_program is not None:
+            return by_program
         numbers = [p[()] if hasattr(p, "shape") else p for p in self.params]
         return lambda t, y: np.asarray(self.field(t, y, numbers))
 

@@ -55,7 +55,9 @@ class Problem:
     times_move : bool
         There are derivatives by t₀ or the times.
     asked : callable, optional
-        The user's own function, of the same arguments: what the solver asks.
+        The user's own function, of the same arguments: what the solver asks,
+    at_once : callable, optional
+        unless there is a program: of (t₀, y₀, params), f(t, y) or None.
     """
 
     def __init__(
@@ -67,8 +69,10 @@ class Problem:
         by_steps_beside: BySteps = lambda *_: None,
         times_move: bool = True,
         asked: Field | None = None,
+        at_once: Callable[[float, Any, list[Any]], Any] = lambda *_: None,
     ) -> None:
         self.field, self._asked = field, field if asked is None else asked
+        self._at_once = at_once
         self.solve = solve
         self.of_others = of_others
         self.by_steps, self.by_steps_beside = by_steps, by_steps_beside
@@ -91,7 +95,8 @@ class Problem:
                 )
             return np.asarray(y_dot)
 
-        self._witnessed = Witnessed(field, partial(field, of=self._asked))
+        by_program = self._at_once(float(t0), y0, params)
+        self._witnessed = Witnessed(field, by_program or partial(field, of=self._asked))
         return self.solve(self._witnessed, float(t0), ts, y0)
 
     def refuse_changes(self) -> None:

@@ -18,7 +18,14 @@ from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
 from lindiff.scipy.integrate._events import DenseSolution, end_of, move, plainly, times_of
 from lindiff.scipy.integrate._field import Field, as_vector
-from lindiff.scipy.integrate._stepping import METHODS, Stepped, Stepping, solved_like_lsoda
+from lindiff.scipy.integrate._stepping import (
+    METHODS,
+    LikeLSODA,
+    Stepped,
+    Stepping,
+    field_at_once,
+    solved_like_lsoda,
+)
 from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, trajectory
 from lindiff.transforms.ravel import ravel
 
@@ -124,12 +131,29 @@ def solve_ivp(
     listed = list(events) if isinstance(events, (list, tuple)) else [] if events is None else [events]
     t0, t1 = t_span
     again = partial(solve_ivp, fun, method=method, vectorized=vectorized, args=args, **options)
+
+    def at_once(t0: Any, y0: Any, params: list[Any]) -> Callable[[float, Any], Any] | None:
+        if vectorized or callable(options.get("jac")):
+            return None
+        return field_at_once(field, float(t0), y0, params)
+
     moves = depends_on_variables((t_span, y0, t_eval, field.params))
     if not moves and not move(listed, t0, y0, _in_tuple(args)):
         found = None if stepping is None else _found_by_steps(stepping, field, t_span, y0, t_eval)
-        found = found or scipy.integrate.solve_ivp(
-            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
-        )
+        if found is None:
+            by_program = None if listed else at_once(t0, _in_double(y0), [])
+            found = scipy.integrate.solve_ivp(
+                fun if by_program is None else lambda t, y, *_: by_program(t, y),
+                t_span,
+                y0,
+                method,
+                t_eval,
+                dense_output,
+                events,
+                vectorized,
+                args,
+                **options,
+            )
         if dense_output and is_recording():
             end = found.sol.ts[-1]
             found.sol = DenseSolution(
@@ -179,7 +203,7 @@ def solve_ivp(
     params = field.params
     times_move = depends_on_variables((t0, t1, t_eval))
     problem = Problem(
-        field, solve, _of_others(method, options), by_steps, by_steps_beside, times_move, field.asked
+        field, solve, _of_others(method, options), by_steps, by_steps_beside, times_move, field.asked, at_once
     )
     order = "F" if t_eval is None else "C"  # in which SciPy's y lies
     if t_eval is None:
@@ -311,16 +335,18 @@ def _refuse_failure(message: str | None) -> None:
         raise RuntimeError(f"solve_ivp: {message}")
 
 
-def _stepping(method: Any, options: dict[str, Any]) -> Stepping | None:
+def _stepping(method: Any, options: dict[str, Any]) -> Stepping | LikeLSODA | None:
     """How the steps of a method are taken in compiled code; None where they are SciPy's."""
     solver = METHODS.get(method) if isinstance(method, str) else method
     given = {name: option for name, option in options.items() if option is not None}
-    if solver not in METHODS.values() or given.keys() - {"rtol", "atol", "max_step", "first_step"}:
+    if given.keys() - {"rtol", "atol", "max_step", "first_step"}:
         return None
-    return Stepping(solver, **given)
+    if method == "LSODA" or method is scipy.integrate.LSODA:
+        return LikeLSODA(given)
+    return Stepping(solver, **given) if solver in METHODS.values() else None
 
 
-def _found_by_steps(stepping: Stepping, field: Field, t_span: Any, y0: Any, t_eval: Any) -> Any:
+def _found_by_steps(stepping: Stepping | LikeLSODA, field: Field, t_span: Any, y0: Any, t_eval: Any) -> Any:
     """SciPy's result for plain arrays; None where it is SciPy's to find."""
     try:
         t0, end = map(float, t_span)
