@@ -891,4 +891,49 @@ def test_more_calls_than_memory_is_kept_for(steps):
     assert_same(found, ld.grad(lambda *args: total(one, *args, steps), argnums=(0, 1))(X, Y / steps))
 
 
+def scaled(x):
+    x *= np.sin(x)
+
+
+def with_a_part_written(x):
+    x[:1] = x[1:2] * np.cos(x[:1])
+
+
+def written_by_a_view(x):
+    first = x[:2]
+    first *= x[1:]
+
+
+def where_it_is_positive(x):
+    if x[0] > 0:
+        x *= x[::-1]
+    else:
+        x += x**2
+
+
+WRITERS = [scaled, with_a_part_written, written_by_a_view, where_it_is_positive]
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("by", ["hessian", "grad of grad", "jvp of grad", "grad of jvp", "jvp of jvp", "hvp"])
+def test_what_writes_to_its_arguments_in_nested_derivatives(write, by):
+    def total(step, x):
+        x = x * 1.0
+        step(x)
+        return np.sum(x**3)
+
+    nested = {
+        "hessian": lambda f, x: ld.hessian(f)(x),
+        "grad of grad": lambda f, x: ld.grad(lambda x: ld.grad(f)(x) @ Y)(x),
+        "jvp of grad": lambda f, x: ld.jvp(ld.grad(f), (x,), (Y,))[1],
+        "grad of jvp": lambda f, x: ld.grad(lambda x: ld.jvp(f, (x,), (Y,))[1])(x),
+        "jvp of jvp": lambda f, x: ld.jvp(lambda x: ld.jvp(f, (x,), (Y,))[1], (x,), (Y,))[1],
+        "hvp": lambda f, x: ld.hvp(f, (x,), (Y,)),
+    }[by]
+    fast = program(write)
+    for x in (X, -X, X + 1.0, 1.0 - X):
+        expected = nested(lambda x: total(write, x), x)
+        assert_same(nested(lambda x: total(fast, x), x), expected)
+
+
 FACTOR = 1.0

@@ -69,14 +69,13 @@ def operation_of(program: Program[..., Any]) -> Operation:
 def _value(
     program: Program[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
 ) -> Any:
-    if any(type(x) is Variable for x in leaves):  # of a transform around this one
-        return program(*args, **kwargs)
-    result = program.repeated(args, kwargs)
-    if result is not MISSED:
-        return result
-    known = program.known_for(args, kwargs)
-    if (known is not None and known.shares) or program.runs_itself(args, kwargs):
-        raise NoProgram  # it runs once, on the Variables
+    if not any(type(x) is Variable for x in leaves):  # of a transform around this one
+        result = program.repeated(args, kwargs)
+        if result is not MISSED:
+            return result
+        known = program.known_for(args, kwargs)
+        if (known is not None and known.shares) or program.runs_itself(args, kwargs):
+            raise NoProgram  # it runs once, on the Variables
     copied = pytree.tree_map(_copied, (args, kwargs))  # the function may write to them
     result = program(*copied[0], **copied[1])
     if _share_memory(pytree.flatten(copied)[0], pytree.flatten(result)[0]):
@@ -186,6 +185,8 @@ def are_not_distinct(leaves: list[Any]) -> bool:
 
 
 def _copied(x: Any) -> Any:
+    if type(x) is Variable:
+        return x if x._scalar else x.copy()
     return x.copy(order="K") if type(x) is np.ndarray else x
 
 
