@@ -62,6 +62,7 @@ __all__ = [
     "statespace",
     "stop_gradient",
     "supported",
+    "tensor",
     "testing",
     "tree_map",
     "value",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from lindiff.seeing import draw as draw
     from lindiff.seeing import explain as explain
     from lindiff.seeing import nan_check as nan_check
+    from lindiff.tensor import tensor as tensor
     from lindiff.transforms.vmap import vmap as vmap
 else:
     # Functions whose modules are imported when they are first asked for, as modules are.

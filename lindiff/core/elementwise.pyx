@@ -61,6 +61,12 @@ cdef class ElementwiseRule(Rule):
         self.readable = partials
         self.partials = partials if self.of_value else tuple([of_all(p) for p in partials])
 
+    def partial(self, int place, y, args):
+        """The partial derivative by the argument in a place at ``y = function(*args)``, of what dispatches;
+        None where there is none."""
+        partial = self.partials[place]
+        return None if partial is None else partial(y) if self.of_value else partial(y, *args)
+
     cdef tuple outcome(self, tuple args, dict kwargs):
         y = self.function(*args, **kwargs) if kwargs else self.function(*args)
         if self.of_value:

@@ -684,6 +684,11 @@ def constant(*functions):
         handlers[function] = Constant(function)
 
 
+def has_no_derivative(function):
+    """Whether the derivative of a function is declared to be zero, of real numbers."""
+    return type(handlers.get(function)) is Constant
+
+
 def constant_of_reals(function):
     """Decorator: the rule for complex numbers of a function whose derivative is zero for real ones."""
     def register(rule):

@@ -81,8 +81,14 @@ _INSTALLED = re.compile(r"[\\/](site|dist)-packages[\\/]")
 _MOST = 10_000
 _POINTER = 8
 
+
+class Immutable(abc.ABC):  # noqa: B024  # nothing but a mark
+    """What classes of lindiff's are registered as whose objects give the same for the same arguments."""
+
+
 # What never changes, or says nothing of numbers.
 _IMMUTABLE = (
+    Immutable,
     *(int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction),
     *(re.Pattern, pathlib.PurePath, logging.Logger, _thread.LockType, _thread.RLock, typing.TypeVar),

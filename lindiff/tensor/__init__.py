@@ -1,0 +1,26 @@
+"""Tensors in index notation.
+
+``lindiff.tensor("f[i, j] = sum[l] tanh(x[i + 2*l]) * w[l, j]")`` is a function of arrays ``x`` and ``w``,
+with exact derivatives that are expressions, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from lindiff.tensor.function import TensorFunction, tensor
+from lindiff.tensor.reading import TensorSyntaxError
+
+__all__ = ["TensorFunction", "TensorSyntaxError", "tensor"]
+
+
+class _Callable(ModuleType):
+    """The module as the function that makes tensor functions."""
+
+    def __call__(self, text: str, **options: Any) -> TensorFunction:
+        return tensor(text, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

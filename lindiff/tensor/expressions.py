@@ -1,0 +1,319 @@
+"""Elements of tensors as expressions of elements of others: what stands on the right of ``f[i, j] = ...``.
+
+Expressions take Python's operators and NumPy's ufuncs, as arrays do, so that the rules of elementwise
+functions, which are written for arrays, give their partial derivatives as expressions, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from lindiff.tensor.affine import Affine, AffineLike, affine
+
+__all__ = [
+    "Access",
+    "Apply",
+    "Bracket",
+    "Condition",
+    "Coordinate",
+    "Number",
+    "Outside",
+    "Reduction",
+    "Scalar",
+    "accesses",
+    "at_least",
+    "chain",
+    "chained",
+    "equal",
+    "evaluated",
+    "product",
+    "scalar",
+    "substituted",
+]
+
+Outside: TypeAlias = Literal["error", "zero", "wrap"]
+
+
+# The modulus of a condition without one.
+_NONE = affine(0)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Of indices: ``form >= 0``, ``form == 0`` or ``form % modulus == 0``."""
+
+    kind: Literal[">=", "==", "%"]
+    form: Affine
+    modulus: Affine = _NONE
+
+    def substituted(self, by: Mapping[str, AffineLike]) -> Condition:
+        """With integer coefficients, whatever is put in."""
+        form = self.form.substituted(by)
+        times = form.denominator()
+        return Condition(self.kind, form * times, self.modulus.substituted(by) * times)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it holds; None where that depends on an index or an integer."""
+        x = self.form.number
+        if x is None:
+            return None
+        if self.kind == "%":
+            modulus = self.modulus.number
+            return None if modulus is None else x % modulus == 0
+        return x >= 0 if self.kind == ">=" else x == 0
+
+
+def at_least(x: AffineLike, y: AffineLike) -> Condition:
+    """``x >= y``"""
+    return Condition(">=", affine(x) - y)
+
+
+def equal(x: AffineLike, y: AffineLike) -> Condition:
+    """``x == y``"""
+    return Condition("==", affine(x) - y)
+
+
+class Scalar:
+    """An expression: one number for each of the indices that are free in it."""
+
+    # For the rules of elementwise functions, which ask whether they are given complex numbers.
+    dtype = np.dtype(np.float64)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options or ufunc.nout != 1:
+            return NotImplemented
+        return applied(ufunc, *map(scalar, inputs))
+
+    def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], options: Any) -> Any:
+        if function is not np.where or len(args) != 3 or options:
+            return NotImplemented
+        return Apply(np.where, tuple(map(scalar, args)))
+
+    def __add__(self, other: Any) -> Scalar:
+        return applied(np.add, self, scalar(other))
+
+    def __radd__(self, other: Any) -> Scalar:
+        return applied(np.add, scalar(other), self)
+
+    def __sub__(self, other: Any) -> Scalar:
+        return applied(np.subtract, self, scalar(other))
+
+    def __rsub__(self, other: Any) -> Scalar:
+        return applied(np.subtract, scalar(other), self)
+
+    def __mul__(self, other: Any) -> Scalar:
+        return applied(np.multiply, self, scalar(other))
+
+    def __rmul__(self, other: Any) -> Scalar:
+        return applied(np.multiply, scalar(other), self)
+
+    def __truediv__(self, other: Any) -> Scalar:
+        return applied(np.divide, self, scalar(other))
+
+    def __rtruediv__(self, other: Any) -> Scalar:
+        return applied(np.divide, scalar(other), self)
+
+    def __pow__(self, other: Any) -> Scalar:
+        return applied(np.power, self, scalar(other))
+
+    def __rpow__(self, other: Any) -> Scalar:
+        return applied(np.power, scalar(other), self)
+
+    def __neg__(self) -> Scalar:
+        return applied(np.negative, self)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __abs__(self) -> Scalar:
+        return applied(np.absolute, self)
+
+    def __lt__(self, other: Any) -> Scalar:
+        return applied(np.less, self, scalar(other))
+
+    def __le__(self, other: Any) -> Scalar:
+        return applied(np.less_equal, self, scalar(other))
+
+    def __gt__(self, other: Any) -> Scalar:
+        return applied(np.greater, self, scalar(other))
+
+    def __ge__(self, other: Any) -> Scalar:
+        return applied(np.greater_equal, self, scalar(other))
+
+    def __and__(self, other: Any) -> Scalar:
+        return applied(np.logical_and, self, scalar(other))
+
+    def __or__(self, other: Any) -> Scalar:
+        return applied(np.logical_or, self, scalar(other))
+
+    def __invert__(self) -> Scalar:
+        return applied(np.logical_not, self)
+
+    @property
+    def parts(self) -> tuple[Scalar, ...]:
+        """The expressions in it."""
+        return ()
+
+
+@dataclass(frozen=True, eq=True)
+class Number(Scalar):
+    """The same number everywhere."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=True)
+class Access(Scalar):
+    """An element of an array; ``outside`` says what is where its subscripts are not in the array."""
+
+    array: str
+    subscripts: tuple[Affine, ...]
+    outside: Outside = "error"
+
+
+@dataclass(frozen=True, eq=True)
+class Coordinate(Scalar):
+    """The value of an index, or of a form of indices, as a number."""
+
+    form: Affine
+
+
+@dataclass(frozen=True, eq=True)
+class Bracket(Scalar):
+    """1 where all conditions hold, 0 elsewhere: Iverson's bracket."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, eq=True)
+class Apply(Scalar):
+    """A function of numbers, a ufunc or ``np.where``."""
+
+    function: Callable[..., Any]
+    args: tuple[Scalar, ...]
+
+    @property
+    def parts(self) -> tuple[Scalar, ...]:
+        return self.args
+
+
+@dataclass(frozen=True, eq=True)
+class Reduction(Scalar):
+    """The sum, product, maximum or minimum over indices under conditions."""
+
+    kind: Literal["sum", "prod", "max", "min"]
+    indices: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    body: Scalar
+
+    @property
+    def parts(self) -> tuple[Scalar, ...]:
+        return (self.body,)
+
+
+ZERO: Scalar = Number(0)
+ONE: Scalar = Number(1)
+
+
+def scalar(x: Any) -> Scalar:
+    """A number or a form of indices as an expression."""
+    if isinstance(x, Scalar):
+        return x
+    return Coordinate(x) if isinstance(x, Affine) else Number(x)
+
+
+def _is(x: Scalar, value: float) -> bool:
+    return isinstance(x, Number) and x.value == value
+
+
+def applied(function: Callable[..., Any], *args: Scalar) -> Scalar:
+    """``function(*args)``, without what adds 0 or multiplies by 1."""
+    if all(isinstance(x, Number) for x in args):
+        return Number(function(*(x.value for x in args)))  # type: ignore[attr-defined]
+    if function is np.multiply:
+        x, y = args
+        if _is(x, 0) or _is(y, 0):
+            return ZERO
+        if _is(x, -1) or _is(y, -1):
+            return applied(np.negative, y if _is(x, -1) else x)
+        if _is(x, 1) or _is(y, 1):
+            return y if _is(x, 1) else x
+    elif function is np.add and (_is(args[0], 0) or _is(args[1], 0)):
+        return args[1] if _is(args[0], 0) else args[0]
+    elif function in (np.subtract, np.divide) and _is(args[1], int(function is np.divide)):
+        return args[0]
+    elif function is np.negative and isinstance(args[0], Apply) and args[0].function is np.negative:
+        return args[0].args[0]
+    return Apply(function, args)
+
+
+def chain(x_bar: Any, slope: Any) -> Any:
+    """``x_bar slope``, 0 where x_bar is 0, also if the slope is infinite there."""
+    return np.where(np.equal(x_bar, 0), 0.0, np.multiply(x_bar, slope))
+
+
+_POLYNOMIAL = (np.add, np.subtract, np.multiply, np.negative, np.equal)
+
+
+def _is_polynomial(x: Scalar) -> bool:
+    return not isinstance(x, Apply) or (x.function in _POLYNOMIAL and all(map(_is_polynomial, x.args)))
+
+
+def chained(x_bar: Scalar, slope: Scalar) -> Scalar:
+    """A cotangent or tangent times a derivative, as the chain rule of the other operations has it."""
+    if _is_polynomial(slope):
+        return x_bar * slope
+    return Apply(chain, (x_bar, slope))
+
+
+def product(factors: Iterable[Scalar]) -> Scalar:
+    return reduce(lambda x, y: x * y, factors, ONE)
+
+
+def evaluated(x: Scalar, leaves: Mapping[Scalar, Any]) -> Any:
+    """An expression of what stands for its leaves."""
+    if x in leaves:
+        return leaves[x]
+    if isinstance(x, Number):
+        return x.value
+    assert isinstance(x, Apply)
+    args = [evaluated(part, leaves) for part in x.args]
+    if x.function is np.where and getattr(args[0], "dtype", np.bool_) != np.bool_:
+        args[0] = np.not_equal(args[0], 0)
+    return args[0] ** args[1] if x.function is np.power else x.function(*args)
+
+
+def accesses(x: Scalar) -> Iterator[Access]:
+    """The elements of arrays in an expression, each once."""
+    seen: dict[Access, None] = {}
+
+    def look(x: Scalar) -> None:
+        if isinstance(x, Access):
+            seen[x] = None
+        for part in x.parts:
+            look(part)
+
+    look(x)
+    return iter(seen)
+
+
+def substituted(x: Scalar, by: Mapping[str, AffineLike]) -> Scalar:
+    """An expression with forms in place of indices; those that reductions bind must not be among these."""
+    if isinstance(x, Access):
+        return Access(x.array, tuple(s.substituted(by) for s in x.subscripts), x.outside)
+    if isinstance(x, Coordinate):
+        return Coordinate(x.form.substituted(by))
+    if isinstance(x, Bracket):
+        return Bracket(tuple(c.substituted(by) for c in x.conditions))
+    if isinstance(x, Apply):
+        return Apply(x.function, tuple(substituted(part, by) for part in x.args))
+    if isinstance(x, Reduction):
+        conditions = tuple(c.substituted(by) for c in x.conditions)
+        return Reduction(x.kind, x.indices, conditions, substituted(x.body, by))
+    return x

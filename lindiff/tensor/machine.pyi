@@ -1,0 +1,19 @@
+from typing import Any
+
+import numpy as np
+
+def sources() -> dict[str, int]: ...
+
+class Nest:
+    def __init__(
+        self,
+        levels: list[Any],
+        inputs: list[Any],
+        stages: list[Any],
+        body: int,
+        factors: tuple[int, int],
+        out: list[int],
+        combine: np.ufunc,
+        kind: int,
+    ) -> None: ...
+    def run(self, arrays: list[Any], out: np.ndarray[Any, Any]) -> None: ...

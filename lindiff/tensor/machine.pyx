@@ -1,0 +1,487 @@
+"""Nests of loops over integer forms of their indices, in compiled code.
+
+Every array is read and written at an integer form of the loops, and the innermost loop is one of NumPy's over
+strided operands.  Nothing is computed beside it but these forms.
+"""
+
+cimport cython
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from lindiff.kernels.loops cimport Loop, Operand, Program, find_loop
+
+import numpy as np
+
+cnp.import_array()
+
+cdef enum:
+    DEEPEST = 16       # loops
+    MOST = 64          # operands and stages of a body
+    INNERMOST = 1024   # numbers between two looks at the loops
+
+
+cdef enum Source:
+    ELEMENT        # of an array
+    OR_ZERO        # of an array, 0 outside
+    WRAPPED        # of an array, from its other end outside
+    COORDINATE     # the value of a form
+    BRACKET        # 1 where forms hold, 0 elsewhere
+    RESULT         # of a stage
+
+
+def sources():
+    """The numbers of the kinds of operands."""
+    return {"element": ELEMENT, "or zero": OR_ZERO, "wrapped": WRAPPED, "coordinate": COORDINATE,
+            "bracket": BRACKET, "result": RESULT}
+
+
+cdef struct Level:
+    int lower, upper, congruences       # how many of each
+    int64_t *forms                      # these, one after the other
+
+
+cdef struct Input:
+    Source source
+    int place              # of the array, or of the stage
+    int guards             # forms that hold inside the array, or in the bracket
+    int64_t *form          # of the place in the array, in bytes, or of the value; guards behind it
+    char *data
+    char *buffer
+
+
+@cython.final
+cdef class Nest:
+    """The reduction of a body over loops, into an array.
+
+    A form is a row of integers: one for each loop, outermost first, a constant, and a divisor or a modulus.
+
+    Parameters
+    ----------
+    levels : list of (list of form, list of form, list of form)
+        Of each loop, what bounds it from below and above, and what has to be divisible.
+    inputs : list of (source, place, form, list of form)
+    stages : list of (program, list of int)
+        A `Program` of up to four numbers, and which inputs these are.  An input of source ``RESULT`` is what
+        the stage of that place gives.
+    body : int
+        The input that is reduced, or -1 for the product of two.
+    factors : (int, int)
+        These two.
+    out : form
+        Of the place in the result, in bytes.
+    combine : ufunc
+        ``np.add``, ``np.multiply``, ``np.maximum`` or ``np.minimum``.
+    kind : int
+        The type number of all arrays.
+    """
+
+    cdef int depth, count, body, kind, first, second
+    cdef Py_ssize_t size
+    cdef Level levels[DEEPEST]
+    cdef Input inputs[MOST]
+    cdef int operands[MOST][4]
+    cdef int stage_count
+    cdef list programs
+    cdef object keeping
+    cdef int64_t *out
+    cdef char *memory
+    cdef Loop combine, multiply
+
+    def __init__(self, list levels, list inputs, list stages, int body, tuple factors, list out, combine,
+                 int kind):
+        cdef int k, j
+        cdef int slots = 0
+        cdef list numbers = []
+        self.depth, self.count, self.stage_count = len(levels), len(inputs), len(stages)
+        if self.depth > DEEPEST or self.count > MOST or self.stage_count > MOST:
+            raise ValueError("a term with too many loops or factors")
+        self.body, self.kind = body, kind
+        self.first, self.second = factors
+        self.size = np.dtype(_TYPES[kind]).itemsize
+        self.programs = [program for program, _ in stages]
+        for k, (_, given) in enumerate(stages):
+            for j in range(4):
+                self.operands[k][j] = given[j] if j < len(given) else -1
+        places = []
+        for level in levels:
+            places.append(len(numbers))
+            for forms in level:
+                for form in forms:
+                    numbers += form
+        for _, _, form, guards in inputs:
+            places.append(len(numbers))
+            for each in [form, *guards]:
+                numbers += each
+        places.append(len(numbers))
+        numbers += out
+        cdef cnp.ndarray kept = np.array(numbers, np.int64)
+        cdef int64_t *start = <int64_t *>cnp.PyArray_BYTES(kept)
+        self.keeping = kept
+        for k, (lower, upper, congruences) in enumerate(levels):
+            self.levels[k].lower, self.levels[k].upper = len(lower), len(upper)
+            self.levels[k].congruences = len(congruences)
+            self.levels[k].forms = start + <Py_ssize_t>places[k]
+        for k, (source, place, _, guards) in enumerate(inputs):
+            self.inputs[k].source, self.inputs[k].place = source, place
+            self.inputs[k].guards = len(guards)
+            self.inputs[k].form = start + <Py_ssize_t>places[self.depth + k]
+            self.inputs[k].buffer = NULL
+        self.out = start + <Py_ssize_t>places[self.depth + self.count]
+        if not find_loop(combine, kind, &self.combine) or not find_loop(np.multiply, kind, &self.multiply):
+            raise ValueError(f"{combine.__name__} has no loop for these numbers")
+        # a block for each input, one for a product, and those of programs
+        for program in self.programs:
+            slots = max(slots, (<Program>program).slots)
+        self.memory = <char *>PyMem_Malloc((self.count + 1 + slots) * INNERMOST * 16)
+        if self.memory == NULL:
+            raise MemoryError()
+        for k in range(self.count):
+            self.inputs[k].buffer = self.memory + k * INNERMOST * 16
+
+    def __dealloc__(self):
+        PyMem_Free(self.memory)
+
+    def run(self, list arrays, cnp.ndarray out):
+        """Reduce into what is in ``out``."""
+        cdef int k
+        cdef char *to = cnp.PyArray_BYTES(out)
+        for k in range(self.count):
+            if self.inputs[k].source in (ELEMENT, OR_ZERO, WRAPPED):
+                self.inputs[k].data = cnp.PyArray_BYTES(<cnp.ndarray>arrays[self.inputs[k].place])
+        cdef void *programs[MOST]
+        for k in range(self.stage_count):
+            programs[k] = <void *>self.programs[k]
+        with nogil:
+            self.loops(to, programs)
+
+    cdef int loops(self, char *to, void **programs) noexcept nogil:
+        """All loops around the innermost one."""
+        cdef int64_t at[DEEPEST]
+        cdef int64_t last[DEEPEST]
+        cdef int64_t step[DEEPEST]
+        cdef int k = 0, innermost = self.depth - 1
+        if self.depth == 0:
+            self.runs(at, 1, 1, to, programs)
+            return 0
+        self.bounds(0, at, last, step)
+        while k >= 0:
+            if at[k] > last[k]:
+                k -= 1
+                if k >= 0:
+                    at[k] += step[k]
+                continue
+            if k == innermost:
+                self.runs(at, (last[k] - at[k]) // step[k] + 1, step[k], to, programs)
+                k -= 1
+                if k >= 0:
+                    at[k] += step[k]
+                continue
+            k += 1
+            self.bounds(k, at, last, step)
+        return 0
+
+    cdef int bounds(self, int k, int64_t *at, int64_t *last, int64_t *step) noexcept nogil:
+        """Where loop k begins and ends, given those around it."""
+        cdef const Level *level = &self.levels[k]
+        cdef const int64_t *form = level.forms
+        cdef int i, width = self.depth + 2
+        cdef int64_t bound, low = 0, high = 0
+        for i in range(level.lower):
+            bound = -floor_div(-value(form, at, k, self.depth), form[width - 1])
+            low = bound if i == 0 or bound > low else low
+            form += width
+        for i in range(level.upper):
+            bound = floor_div(value(form, at, k, self.depth), form[width - 1])
+            high = bound if i == 0 or bound < high else high
+            form += width
+        at[k], last[k], step[k] = low, high, 1
+        for _ in range(level.congruences):
+            keep_to(form[k], value(form, at, k, self.depth), form[width - 1], &at[k], &last[k], &step[k])
+            form += width
+        return 0
+
+    cdef int runs(self, int64_t *at, int64_t n, int64_t step, char *to, void **programs) noexcept nogil:
+        """The innermost loop: ``n`` numbers from ``at``, a block at a time."""
+        cdef int64_t length
+        cdef int innermost = self.depth - 1
+        while n > 0:
+            length = min(n, <int64_t>INNERMOST)
+            self.block(at, length, step, to, programs)
+            n -= length
+            if innermost >= 0:
+                at[innermost] += length * step
+        return 0
+
+    cdef int block(self, const int64_t *at, int64_t n, int64_t step, char *to,
+                   void **programs) noexcept nogil:
+        cdef Operand operands[MOST]
+        cdef Operand given[4]
+        cdef int k, j, depth = self.depth
+        cdef Input *input
+        cdef Operand out
+        cdef char *rest = self.memory + (self.count + 1) * INNERMOST * 16
+        for k in range(self.count):
+            input = &self.inputs[k]
+            if input.source == ELEMENT:
+                operands[k].data = input.data + place(input.form, at, depth)
+                operands[k].step = stride(input.form, step, depth)
+            elif input.source == RESULT:
+                for j in range(4):
+                    if self.operands[input.place][j] >= 0:
+                        given[j] = operands[self.operands[input.place][j]]
+                (<Program>programs[input.place]).over_blocks(given, n, input.buffer, NULL, False, rest)
+                operands[k].data, operands[k].step = input.buffer, self.size
+            else:
+                self.fill(input, at, n, step)
+                operands[k].data, operands[k].step = input.buffer, self.size
+        out.data = to + place(self.out, at, depth)
+        out.step = stride(self.out, step, depth)
+        if self.body >= 0:
+            combine(&self.combine, &operands[self.body], &out, n)
+        elif self.kind == cnp.NPY_DOUBLE:
+            add_product[double](&operands[self.first], &operands[self.second], &out, n, 0.0)
+        elif self.kind == cnp.NPY_FLOAT:
+            add_product[float](&operands[self.first], &operands[self.second], &out, n, 0.0)
+        else:
+            self.add_complex_product(&operands[self.first], &operands[self.second], &out, n)
+        return 0
+
+    cdef int add_complex_product(self, const Operand *x, const Operand *y, Operand *out,
+                                 int64_t n) noexcept nogil:
+        cdef char *args[3]
+        cdef cnp.npy_intp steps[3]
+        cdef cnp.npy_intp length = n
+        cdef Operand product
+        product.data, product.step = self.memory + self.count * INNERMOST * 16, self.size
+        args[0], args[1], args[2] = x.data, y.data, product.data
+        steps[0], steps[1], steps[2] = x.step, y.step, product.step
+        self.multiply.function(args, &length, steps, self.multiply.data)
+        combine(&self.combine, &product, out, n)
+        return 0
+
+    cdef int fill(self, const Input *input, const int64_t *at, int64_t n, int64_t step) noexcept nogil:
+        """Put what is no plain element into the buffer of an input."""
+        cdef int depth = self.depth, g, width = self.depth + 2
+        cdef int64_t i, first = 0, last = n - 1, offset, by
+        cdef const int64_t *guard
+        cdef char *to = input.buffer
+        if input.source == COORDINATE:
+            offset, by = value(input.form, at, depth, depth), input.form[depth - 1] * step if depth else 0
+            for i in range(n):
+                put(to + i * self.size, <double>(offset + i * by) / input.form[depth + 1], self.kind)
+            return 0
+        if input.source == WRAPPED:
+            self.wrap(input, at, n, step)
+            return 0
+        for g in range(input.guards):
+            guard = input.form + (g + 1) * width
+            if input.source == BRACKET and guard[depth + 1] > 1:  # a modulus
+                continue
+            keep_from(value(guard, at, depth, depth), guard[depth - 1] * step if depth else 0, &first, &last)
+        memset(to, 0, n * self.size)
+        if first > last:
+            return 0
+        if input.source == BRACKET:
+            for i in range(first, last + 1):
+                put(to + i * self.size, 1.0, self.kind)
+            for g in range(input.guards):
+                guard = input.form + (g + 1) * width
+                if guard[depth + 1] > 1:
+                    by = guard[depth - 1] * step if depth else 0
+                    for i in range(first, last + 1):
+                        if (value(guard, at, depth, depth) + i * by) % guard[depth + 1]:
+                            put(to + i * self.size, 0.0, self.kind)
+            return 0
+        by = stride(input.form, step, depth)
+        offset = place(input.form, at, depth)
+        for i in range(first, last + 1):
+            copy(to + i * self.size, input.data + offset + i * by, self.size)
+        return 0
+
+    cdef int wrap(self, const Input *input, const int64_t *at, int64_t n, int64_t step) noexcept nogil:
+        """Elements of an array whose axes are rings.  Two guards are a subscript, with the length of its axis
+        for a divisor, and the bytes from one place to the next, with the subscript's divisor."""
+        cdef int depth = self.depth, g, width = self.depth + 2
+        cdef int64_t i, offset, at_ring, length
+        cdef const int64_t *guard
+        for i in range(n):
+            offset = 0
+            for g in range(0, input.guards, 2):
+                guard = input.form + (g + 1) * width
+                length = guard[depth + 1]
+                at_ring = value(guard, at, depth, depth) + (guard[depth - 1] * step * i if depth else 0)
+                at_ring = exactly(at_ring, guard[width + depth + 1]) % length
+                offset += (at_ring + length if at_ring < 0 else at_ring) * guard[width + depth]
+            copy(input.buffer + i * self.size, input.data + offset, self.size)
+        return 0
+
+
+cdef dict _TYPES = {
+    cnp.NPY_DOUBLE: np.float64, cnp.NPY_FLOAT: np.float32,
+    cnp.NPY_CDOUBLE: np.complex128, cnp.NPY_CFLOAT: np.complex64,
+}
+
+
+cdef inline int64_t value(const int64_t *form, const int64_t *at, int loops, int depth) noexcept nogil:
+    """A form of the outermost loops."""
+    cdef int64_t total = form[depth]
+    cdef int k
+    for k in range(loops):
+        total += form[k] * at[k]
+    return total
+
+
+cdef inline int64_t floor_div(int64_t x, int64_t divisor) noexcept nogil:
+    if divisor == 1:
+        return x
+    return x // divisor if x >= 0 else -((-x + divisor - 1) // divisor)
+
+
+cdef inline int64_t exactly(int64_t x, int64_t divisor) noexcept nogil:
+    return x if divisor == 1 else x // divisor if x >= 0 else -(-x // divisor)
+
+
+cdef inline int64_t place(const int64_t *form, const int64_t *at, int depth) noexcept nogil:
+    """A form of all loops, by its divisor."""
+    return exactly(value(form, at, depth, depth), form[depth + 1])
+
+
+cdef inline int64_t stride(const int64_t *form, int64_t step, int depth) noexcept nogil:
+    """How far a form goes with a step of the innermost loop."""
+    return exactly(form[depth - 1] * step, form[depth + 1]) if depth else 0
+
+
+cdef int keep_to(int64_t c, int64_t rest, int64_t modulus, int64_t *at, int64_t *last,
+                 int64_t *step) noexcept nogil:
+    """Let a loop take the places where ``c at + rest`` is divisible by the modulus alone."""
+    cdef int64_t k, by = (c * step[0]) % modulus, left = (c * at[0] + rest) % modulus, common
+    by, left = by + modulus if by < 0 else by, left + modulus if left < 0 else left
+    common = gcd(by, modulus)
+    if left % common != 0:
+        at[0] = last[0] + 1  # nowhere
+        return 0
+    modulus //= common
+    k = -(left // common) * inverse(by // common, modulus) % modulus
+    at[0] += step[0] * (k + modulus if k < 0 else k)
+    step[0] *= modulus
+    return 0
+
+
+cdef int64_t gcd(int64_t x, int64_t y) noexcept nogil:
+    while y:
+        x, y = y, x % y
+    return x
+
+
+cdef int64_t inverse(int64_t x, int64_t modulus) noexcept nogil:
+    """Of a number that has nothing in common with the modulus."""
+    cdef int64_t a = modulus, b = x, s = 0, t = 1, q
+    while b:
+        q = a // b
+        a, b = b, a - q * b
+        s, t = t, s - q * t
+    return s % modulus
+
+
+cdef int keep_from(int64_t start, int64_t by, int64_t *first, int64_t *last) noexcept nogil:
+    """Narrow places i to those with ``start + i by >= 0``."""
+    cdef int64_t bound
+    if by == 0:
+        if start < 0:
+            last[0] = first[0] - 1
+    elif by > 0:
+        bound = -floor_div(start, by)
+        first[0] = max(first[0], bound)
+    else:
+        last[0] = min(last[0], floor_div(start, -by))
+    return 0
+
+
+cdef int put(char *to, double x, int kind) noexcept nogil:
+    if kind == cnp.NPY_DOUBLE:
+        (<double *>to)[0] = x
+    elif kind == cnp.NPY_FLOAT:
+        (<float *>to)[0] = <float>x
+    elif kind == cnp.NPY_CDOUBLE:
+        (<double *>to)[0], (<double *>to)[1] = x, 0.0
+    else:
+        (<float *>to)[0], (<float *>to)[1] = <float>x, <float>0.0
+    return 0
+
+
+cdef inline int copy(char *to, const char *x, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t i
+    if size == 8:
+        (<double *>to)[0] = (<const double *>x)[0]
+        return 0
+    for i in range(size):
+        to[i] = x[i]
+    return 0
+
+
+cdef int combine(const Loop *loop, const Operand *x, const Operand *out, int64_t n) noexcept nogil:
+    """``out = loop(out, x)``; with a step of 0 of the result a reduction."""
+    cdef char *args[3]
+    cdef cnp.npy_intp steps[3]
+    cdef cnp.npy_intp length = n
+    args[0], args[1], args[2] = out.data, x.data, out.data
+    steps[0], steps[1], steps[2] = out.step, x.step, out.step
+    loop.function(args, &length, steps, loop.data)
+    return 0
+
+
+ctypedef fused number:
+    double
+    float
+
+
+cdef int add_product(const Operand *x, const Operand *y, const Operand *out, int64_t n,
+                     number _) noexcept nogil:
+    """``out += x y``, one number for each or all in one."""
+    cdef int64_t i, size = sizeof(number)
+    cdef const char *a = x.data
+    cdef const char *b = y.data
+    cdef char *to = out.data
+    cdef number total = 0, scale
+    cdef number sums[8]
+    if x.step == 0 and y.step != 0:
+        return add_product[number](y, x, out, n, <number>0.0)
+    if out.step == 0:
+        if x.step == size and y.step == size:
+            memset(sums, 0, sizeof(sums))
+            for i in range(0, n - 7, 8):
+                add_eight[number](<const number *>a + i, <const number *>b + i, sums)
+            for i in range(n - n % 8, n):
+                total += (<const number *>a)[i] * (<const number *>b)[i]
+            for i in range(8):
+                total += sums[i]
+        else:
+            for i in range(n):
+                total += (<const number *>(a + i * x.step))[0] * (<const number *>(b + i * y.step))[0]
+        (<number *>to)[0] += total
+    elif y.step == 0:
+        scale = (<const number *>b)[0]
+        if x.step == size and out.step == size:
+            for i in range(n):
+                (<number *>to)[i] += scale * (<const number *>a)[i]
+        else:
+            for i in range(n):
+                (<number *>(to + i * out.step))[0] += scale * (<const number *>(a + i * x.step))[0]
+    elif x.step == size and y.step == size and out.step == size:
+        for i in range(n):
+            (<number *>to)[i] += (<const number *>a)[i] * (<const number *>b)[i]
+    else:
+        for i in range(n):
+            (<number *>(to + i * out.step))[0] += (
+                (<const number *>(a + i * x.step))[0] * (<const number *>(b + i * y.step))[0]
+            )
+    return 0
+
+
+cdef inline int add_eight(const number *a, const number *b, number *sums) noexcept nogil:
+    cdef int i
+    for i in range(8):
+        sums[i] += a[i] * b[i]
+    return 0

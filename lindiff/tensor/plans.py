@@ -1,0 +1,302 @@
+"""Terms as nests of loops: for given shapes, strides and integers.
+
+The order of the loops, their bounds and where each element lies are numbers then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.formula import read
+from lindiff.kernels.loops import Program
+from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.bounds import Congruence, Level, Row, levels_of
+from lindiff.tensor.expressions import (
+    Access,
+    Apply,
+    Bracket,
+    Condition,
+    Coordinate,
+    Number,
+    Scalar,
+    evaluated,
+)
+from lindiff.tensor.machine import Nest, sources
+from lindiff.tensor.statements import Statement, Term, box_of
+
+__all__ = ["COMBINE", "IDENTITY", "Plan", "planned"]
+
+COMBINE = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+IDENTITY = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+_SOURCE = sources()
+
+# Numbers of a program.
+_GIVEN = 4
+
+# Integers whose products with indices have room in 64 bits.
+_LARGEST = 1 << 40
+
+# Loops of the innermost axis that hide what a nest costs beside them.
+_LONG = 64
+
+
+@dataclass
+class Plan:
+    """A term for given shapes: its loops, outermost first, and the nest that runs them; None where there is
+    nothing to do."""
+
+    loops: list[str]
+    levels: list[Level]
+    nest: Nest
+    numbers: list[Any]
+
+
+def planned(
+    statement: Statement,
+    term: Term,
+    known: Mapping[str, int],
+    arrays: Mapping[str, Any],
+    places: dict[str, int],
+    out: Any,
+) -> Plan | None:
+    """The plan of a term; None where its domain is empty.
+
+    Parameters
+    ----------
+    statement : Statement
+    term : Term
+    known : dict of str to int
+        All integers.
+    arrays : dict of str to ndarray
+        Of one dtype.
+    places : dict of str to int
+        Where these will be in the list that the nest is given; numbers are put behind them.
+    out : ndarray
+        The result.
+    """
+    sizes = [int(size.substituted(known).number) for size in statement.sizes]  # type: ignore[arg-type]
+    conditions = [
+        *box_of(statement.indices, map(affine, sizes)),
+        *(c.substituted(known) for c in term.domain),
+    ]
+    return _Planner(statement, term, known, arrays, places, out, conditions).plan()
+
+
+@dataclass
+class _Planner:
+    statement: Statement
+    term: Term
+    known: Mapping[str, int]
+    arrays: Mapping[str, Any]
+    places: dict[str, int]
+    out: Any
+    conditions: list[Condition]
+    loops: list[str] = field(default_factory=list)
+    inputs: list[Any] = field(default_factory=list)
+    stages: list[Any] = field(default_factory=list)
+    numbers: list[Any] = field(default_factory=list)
+    found: dict[Scalar, int] = field(default_factory=dict)
+
+    def plan(self) -> Plan | None:
+        self.loops = self.order()
+        levels = levels_of(*rows_of(self.conditions, self.loops), len(self.loops))
+        if levels is None:
+            return None
+        body, factors = self.reduced(self.term.body)
+        place = sum(
+            (
+                affine(index) * step
+                for index, step in zip(self.statement.indices, self.out.strides, strict=True)
+            ),
+            affine(0),
+        )
+        nest = Nest(
+            [self.forms_of(level) for level in levels],
+            self.inputs,
+            self.stages,
+            body,
+            factors,
+            self.form(place),
+            COMBINE[self.term.kind],
+            self.out.dtype.num,
+        )
+        return Plan(self.loops, levels, nest, self.numbers)
+
+    # -- loops ---------------------------------------------------------------------------------------------
+
+    def order(self) -> list[str]:
+        """The loops: those of the result, those that are summed, and the innermost one behind them."""
+        loops = [*self.statement.indices, *self.term.summed]
+        if not loops:
+            return []
+        extents = extents_of(self.conditions, loops)
+        innermost = max(loops, key=lambda name: self.worth(name, extents[name]))
+        return [name for name in loops if name != innermost] + [innermost]
+
+    def worth(self, name: str, extent: int) -> tuple[float, float]:
+        """How well a loop is an innermost one: long, and over neighbours in memory."""
+        steps = [self.stride(access).coefficient(name).number for access in self.accesses()]
+        steps.append(dict(zip(self.statement.indices, self.out.strides, strict=True)).get(name, 0))
+        near = sum(step in (0, self.out.itemsize) for step in steps) / len(steps)
+        return min(extent, _LONG) * (0.25 + near), near
+
+    def accesses(self) -> list[Access]:
+        found: list[Access] = []
+
+        def look(x: Scalar) -> None:
+            if isinstance(x, Access):
+                found.append(x)
+            for part in x.parts:
+                look(part)
+
+        look(self.term.body)
+        return found
+
+    def stride(self, access: Access) -> Affine:
+        """Where an element is, in bytes."""
+        steps = self.arrays[access.array].strides
+        place = affine(0)
+        for subscript, step in zip(access.subscripts, steps, strict=True):
+            place = place + subscript.substituted(self.known) * step
+        return place
+
+    def form(self, x: Affine) -> list[int]:
+        """As the machine takes it: with a divisor behind."""
+        divisor = x.denominator()
+        whole = x * divisor
+        row = [int(whole.terms.get((name,), 0)) for name in self.loops]
+        numbers = [*row, int(whole.constant), divisor]
+        if max(map(abs, numbers)) > _LARGEST:
+            raise OverflowError(
+                f"{self.statement.name}: an integer of {max(map(abs, numbers))} in subscripts"
+            )
+        return numbers
+
+    def forms_of(self, level: Level) -> tuple[list[list[int]], ...]:
+        bounds = ([[*row, divisor] for row, divisor in side] for side in (level.lower, level.upper))
+        return (*bounds, [[*c.row, c.modulus] for c in level.congruences])
+
+    # -- the body ------------------------------------------------------------------------------------------
+
+    def reduced(self, body: Scalar) -> tuple[int, tuple[int, int]]:
+        """The input that is reduced, or the two whose product is summed."""
+        is_product = isinstance(body, Apply) and body.function is np.multiply
+        if self.term.kind == "sum" and is_product:
+            x, y = body.args  # type: ignore[attr-defined]
+            return -1, (self.input(x), self.input(y))
+        return self.input(body), (0, 0)
+
+    def input(self, x: Scalar) -> int:
+        """The place of an expression among the inputs."""
+        if x not in self.found:
+            made = self.leaf(x) if not isinstance(x, Apply) else self.stage(x)
+            self.inputs.append(made)
+            self.found[x] = len(self.inputs) - 1
+        return self.found[x]
+
+    def leaf(self, x: Scalar) -> tuple[int, int, list[int], list[list[int]]]:
+        nothing = self.form(affine(0))
+        if isinstance(x, Access):
+            return self.element(x)
+        if isinstance(x, Number):
+            self.numbers.append(np.full(1, x.value, self.out.dtype))
+            return _SOURCE["element"], len(self.places) + len(self.numbers) - 1, nothing, []
+        if isinstance(x, Coordinate):
+            return _SOURCE["coordinate"], 0, self.form(x.form.substituted(self.known)), []
+        assert isinstance(x, Bracket)
+        guards = []
+        for condition in x.conditions:
+            c = condition.substituted(self.known)
+            sides = [c.form, -c.form] if c.kind == "==" else [c.form]
+            guards += [
+                [*self.form(side)[:-1], int(c.modulus.constant) if c.kind == "%" else 1] for side in sides
+            ]
+        return _SOURCE["bracket"], 0, nothing, guards
+
+    def element(self, x: Access) -> tuple[int, int, list[int], list[list[int]]]:
+        """An element of an array, and what says where it lies."""
+        array, place = self.arrays[x.array], self.places[x.array]
+        subscripts = [subscript.substituted(self.known) for subscript in x.subscripts]
+        guards: list[list[int]] = []
+        if x.outside == "wrap" and array.ndim:
+            for subscript, size, step in zip(subscripts, array.shape, array.strides, strict=True):
+                *form, divisor = self.form(subscript)
+                guards += [[*form, size], [*self.form(affine(step))[:-1], divisor]]
+            return _SOURCE["wrapped"], place, self.form(affine(0)), guards
+        if x.outside == "zero":
+            for subscript, size in zip(subscripts, array.shape, strict=True):
+                guards += [self.form(subscript), self.form(affine(size - 1) - subscript)]
+        return _SOURCE["or zero" if guards else "element"], place, self.form(self.stride(x)), guards
+
+    def stage(self, x: Apply) -> tuple[int, int, list[int], list[list[int]]]:
+        """What functions give, by programs of up to four numbers each."""
+        leaves = self.leaves(x)
+        program = compiled(
+            lambda *symbols: evaluated(x, dict(zip(leaves, symbols, strict=False))),
+            len(leaves),
+            self.out.dtype,
+        )
+        self.stages.append((program, [self.input(leaf) for leaf in leaves]))
+        # the stages of its inputs have been put in front by now
+        return _SOURCE["result"], len(self.stages) - 1, self.form(affine(0)), []
+
+    def leaves(self, x: Apply) -> list[Scalar]:
+        """What a program of an expression is given: elements, or parts that have programs of their own."""
+        parts: list[Scalar] = [x]
+        while True:
+            wider = []
+            for part in parts:
+                opened = part.parts if isinstance(part, Apply) else (part,)
+                for each in opened:
+                    if each not in wider and not isinstance(each, Number):
+                        wider.append(each)
+            if len(wider) > _GIVEN or wider == parts:
+                break
+            parts = wider
+        if parts == [x]:
+            raise ValueError(f"{x.function} has more than {_GIVEN} arguments")
+        return parts
+
+
+def rows_of(conditions: list[Condition], loops: list[str]) -> tuple[list[Row], list[Congruence]]:
+    """Conditions of loops as rows of integers."""
+    rows: list[Row] = []
+    congruences: list[Congruence] = []
+    for c in conditions:
+        row = (*(int(c.form.terms.get((name,), 0)) for name in loops), int(c.form.constant))
+        if c.kind == "%":
+            congruences.append(Congruence(row, int(c.modulus.constant)))
+        else:
+            rows.append(row)
+            if c.kind == "==":
+                rows.append(tuple(-x for x in row))
+    return rows, congruences
+
+
+def extents_of(conditions: list[Condition], loops: list[str]) -> dict[str, int]:
+    """How long each loop is at most, where it is the outermost one."""
+    found = {}
+    for name in loops:
+        order = [name, *(other for other in loops if other != name)]
+        levels = levels_of(*rows_of(conditions, order), len(order))
+        if levels is None:
+            return dict.fromkeys(loops, 0)
+        low = max(-(-row[-1] // divisor) for row, divisor in levels[0].lower)
+        high = min(row[-1] // divisor for row, divisor in levels[0].upper)
+        found[name] = high - low + 1
+    return found
+
+
+def compiled(formula: Callable[..., Any], count: int, dtype: np.dtype[Any]) -> Program:
+    """The program of a formula of numbers of one type, with a result of that type."""
+    for wrapped in (formula, lambda *symbols: formula(*symbols) * 1.0):
+        found = read(wrapped, dtype.char * max(count, 1), count)
+        if found is not None:
+            program = Program(*found)
+            if program.kind == dtype.num:
+                return program
+    raise ValueError("a function in it has no loop for these numbers")

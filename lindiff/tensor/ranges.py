@@ -1,0 +1,192 @@
+"""How far indices go.
+
+Indices count from 0.  One that is a subscript by itself ends with the axis of its array; others end where
+they are told to, where conditions say so, or where a subscript of theirs would leave its array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import floor
+
+from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.expressions import Access, Condition, Reduction, Scalar
+from lindiff.tensor.reading import Equation
+
+__all__ = ["Ranges", "size_of_axis", "uniquely_bound"]
+
+
+def size_of_axis(array: str, axis: int) -> str:
+    """The name of an integer: how long an axis is."""
+    return f"{array}.shape[{axis}]"
+
+
+@dataclass
+class Ranges:
+    """The sizes of indices.
+
+    Attributes
+    ----------
+    sizes : dict of str to Affine
+        Of each index, in integers that shapes and the caller give.
+    same : list of (str, Affine, Affine)
+        An index, and two sizes of it that have to be equal.
+    """
+
+    sizes: dict[str, Affine] = field(default_factory=dict)
+    same: list[tuple[str, Affine, Affine]] = field(default_factory=list)
+    _searched: dict[str, list[Condition]] = field(default_factory=dict)
+    _subscripts: list[tuple[Access, int, Affine]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, equation: Equation, given: Mapping[str, int | str]) -> Ranges:
+        """Of an equation with one name for one index."""
+        found = cls()
+        conditions = [*equation.conditions, *_conditions(equation.body)]
+        _refuse_empty_words(conditions)
+        indices = [*equation.indices, *_bound(equation.body)]
+        for name in given:
+            if name not in indices:
+                raise ValueError(
+                    f"ranges: there is no index {name}; there are {', '.join(indices) or 'none'}"
+                )
+        found._subscripts = [
+            (access, axis, subscript)
+            for access in _accesses(equation.body)
+            for axis, subscript in enumerate(access.subscripts)
+        ]
+        for index in indices:
+            ends = [
+                affine(size_of_axis(access.array, axis))
+                for access, axis, subscript in found._subscripts
+                if subscript == affine(index)
+            ]
+            if index in given:
+                found.sizes[index] = affine(given[index])
+            elif ends:
+                found.sizes[index] = ends[0]
+                found.same += [(index, ends[0], end) for end in dict.fromkeys(ends[1:]) if end != ends[0]]
+            else:
+                found.sizes[index] = affine(f"size({index})")
+                found._searched[index] = [c for c in conditions if index in c.form.names]
+        return found
+
+    @property
+    def alike(self) -> dict[str, Affine]:
+        """Sizes of axes that are the same as others."""
+        return {other.text(): one for _, one, other in self.same}
+
+    def settled(self, integers: dict[str, int]) -> dict[str, int]:
+        """All integers: with the sizes that are neither given nor those of axes."""
+        known = dict(integers)
+        searched = dict(self._searched)
+        while searched:
+            progress = False
+            for index, conditions in list(searched.items()):
+                size = self._size(index, conditions, known, searched)
+                if size is not None:
+                    known[f"size({index})"] = size
+                    del searched[index]
+                    progress = True
+            if not progress:
+                index = next(iter(searched))
+                raise ValueError(
+                    f"the range of {index} cannot be found: give ranges={{'{index}': ...}}, or a condition"
+                )
+        for index, one, other in self.same:
+            a, b = (x.substituted(known).number for x in (one, other))
+            if a != b:
+                raise ValueError(f"{index} has two ranges: {one.text()} is {a} and {other.text()} is {b}")
+        return known
+
+    def _size(
+        self, index: str, conditions: list[Condition], known: dict[str, int], searched: Mapping[str, object]
+    ) -> int | None:
+        ends = []
+        for condition in conditions:
+            sides = [condition.form, -condition.form] if condition.kind == "==" else [condition.form]
+            if condition.kind != "%":
+                ends += [self._end(index, side, known, searched, largest=True) for side in sides]
+        if all(end is None for end in ends):
+            for access, axis, subscript in self._subscripts:
+                if index in subscript.names and access.outside == "error":
+                    size = affine(size_of_axis(access.array, axis))
+                    ends.append(self._end(index, size - 1 - subscript, known, searched, largest=False))
+                    ends.append(self._end(index, subscript, known, searched, largest=False))
+        found = [end for end in ends if end is not None]
+        return max(min(found) + 1, 0) if found else None
+
+    def _end(
+        self, index: str, form: Affine, known: dict[str, int], searched: Mapping[str, object], largest: bool
+    ) -> int | None:
+        """The last value of an index for which ``form >= 0``, for some values of the others or for all."""
+        form = form.substituted(known)
+        c = form.coefficient(index).number
+        if c is None or c >= 0:
+            return None
+        rest = form.without((index,))
+        total = rest.constant
+        for name in rest.names:
+            size = self.sizes.get(name)
+            if size is None or name in searched:
+                return None
+            end, step = size.substituted(known).number, rest.coefficient(name).number
+            if end is None or step is None:
+                return None
+            if (step > 0) == largest:
+                total += step * (end - 1)
+        return floor(total / -c)
+
+
+def _refuse_empty_words(conditions: list[Condition]) -> None:
+    """Raise for a condition that says nothing, as indices count from 0: it was meant to say something."""
+    for condition in conditions:
+        form = condition.form
+        says = condition.kind != ">=" or any(c < 0 for c in form.terms.values())
+        if not says and not (len(form.terms) == 1 and form.names and form.constant == 0):
+            raise ValueError(
+                f"the condition {form.text()} >= 0 holds always, as indices count from 0: for an index k "
+                f"from -2 on write k - 2 in its place"
+            )
+
+
+def uniquely_bound(equation: Equation) -> Equation:
+    """With another name for an index that a second reduction binds, too."""
+    from lindiff.tensor.expressions import Apply, substituted
+    from lindiff.tensor.statements import Names, free_names
+
+    taken = free_names(equation.body) | set(equation.indices) | {a.array for a in _accesses(equation.body)}
+    names = Names(taken)
+
+    def rebound(x: Scalar) -> Scalar:
+        if isinstance(x, Apply):
+            return Apply(x.function, tuple(map(rebound, x.args)))
+        if not isinstance(x, Reduction):
+            return x
+        new = {index: names.fresh(index) for index in x.indices}
+        conditions = tuple(c.substituted(new) for c in x.conditions)
+        return Reduction(x.kind, tuple(new.values()), conditions, rebound(substituted(x.body, new)))
+
+    return Equation(equation.name, equation.indices, equation.conditions, rebound(equation.body))
+
+
+def _bound(x: Scalar) -> Iterator[str]:
+    if isinstance(x, Reduction):
+        yield from x.indices
+    for part in x.parts:
+        yield from _bound(part)
+
+
+def _conditions(x: Scalar) -> Iterator[Condition]:
+    if isinstance(x, Reduction):
+        yield from x.conditions
+    for part in x.parts:
+        yield from _conditions(part)
+
+
+def _accesses(x: Scalar) -> Iterator[Access]:
+    if isinstance(x, Access):
+        yield x
+    for part in x.parts:
+        yield from _accesses(part)

@@ -1,0 +1,333 @@
+"""The normal form of an expression: tensors, each a sum of reductions of numbers.
+
+A reduction inside a function, or beside factors that it does not depend on, is a tensor of its own, and so is
+a function of one array's elements that stands in a larger loop: what is computed once is used many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.expressions import (
+    Access,
+    Apply,
+    Bracket,
+    Condition,
+    Coordinate,
+    Number,
+    Reduction,
+    Scalar,
+    accesses,
+    applied,
+    at_least,
+    evaluated,
+    product,
+    substituted,
+)
+from lindiff.tensor.ranges import size_of_axis
+from lindiff.tensor.reading import Equation
+
+__all__ = ["Names", "Statement", "Term", "factors_of", "free_names", "statements_of", "tidy"]
+
+
+# What indices are called that no expression has named.
+NEW_INDICES = "pqrstuv"
+
+
+@dataclass(frozen=True)
+class Term:
+    """The reduction of numbers over indices under conditions; 0 where no index fulfils them.
+
+    Attributes
+    ----------
+    kind : {"sum", "prod", "max", "min"}
+    summed : tuple of str
+    domain : tuple of Condition
+        Of the free and the summed indices; it bounds all that are summed.
+    body : Scalar
+    """
+
+    kind: str
+    summed: tuple[str, ...]
+    domain: tuple[Condition, ...]
+    body: Scalar
+
+
+@dataclass(frozen=True)
+class Statement:
+    """``name[indices] = the sum of the terms``, for ``0 <= index < size``."""
+
+    name: str
+    indices: tuple[str, ...]
+    sizes: tuple[Affine, ...]
+    terms: tuple[Term, ...]
+
+    def box(self) -> tuple[Condition, ...]:
+        """The ranges of its indices."""
+        return box_of(self.indices, self.sizes)
+
+
+def box_of(indices: Iterable[str], sizes: Iterable[Affine]) -> tuple[Condition, ...]:
+    return tuple(
+        condition
+        for index, size in zip(indices, sizes, strict=True)
+        for condition in (at_least(index, 0), at_least(size, affine(index) + 1))
+    )
+
+
+class Names:
+    """Names that nothing has yet."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+
+    def take(self, names: Iterable[str]) -> None:
+        """Let nothing else have these."""
+        self._taken.update(names)
+
+    def fresh(self, like: str) -> str:
+        """``like`` itself, or with a number behind it."""
+        name, k = like, 1
+        while name in self._taken:
+            k += 1
+            name = f"{like}{k}"
+        self._taken.add(name)
+        return name
+
+
+def free_names(x: Scalar) -> set[str]:
+    """The indices and integers in an expression."""
+    if isinstance(x, Access):
+        return {name for s in x.subscripts for name in s.names}
+    if isinstance(x, Coordinate):
+        return x.form.names
+    if isinstance(x, Bracket):
+        return {name for c in x.conditions for name in c.form.names}
+    found = {name for part in x.parts for name in free_names(part)}
+    if isinstance(x, Reduction):
+        found |= {name for c in x.conditions for name in c.form.names}
+        found -= set(x.indices)
+    return found
+
+
+def factors_of(x: Scalar) -> Iterator[Scalar]:
+    """The factors of a product."""
+    if isinstance(x, Apply) and x.function is np.multiply:
+        for part in x.args:
+            yield from factors_of(part)
+    elif isinstance(x, Apply) and x.function is np.negative:
+        yield Number(-1)
+        yield from factors_of(x.args[0])
+    elif isinstance(x, Apply) and x.function is np.divide and not isinstance(x.args[1], Number):
+        yield from factors_of(x.args[0])
+        yield applied(np.reciprocal, x.args[1])
+    elif isinstance(x, Apply) and x.function is np.divide:
+        yield from factors_of(x.args[0])
+        yield Number(1 / x.args[1].value)  # type: ignore[attr-defined]
+    elif x != Number(1):
+        yield x
+
+
+def terms_of(x: Scalar, sign: int = 1) -> Iterator[Scalar]:
+    """The terms of a sum."""
+    if isinstance(x, Apply) and x.function is np.add:
+        yield from terms_of(x.args[0], sign)
+        yield from terms_of(x.args[1], sign)
+    elif isinstance(x, Apply) and x.function is np.subtract:
+        yield from terms_of(x.args[0], sign)
+        yield from terms_of(x.args[1], -sign)
+    elif isinstance(x, Apply) and x.function is np.negative:
+        yield from terms_of(x.args[0], -sign)
+    else:
+        yield x if sign == 1 else -x
+
+
+def _has_reduction(x: Scalar) -> bool:
+    return isinstance(x, Reduction) or any(map(_has_reduction, x.parts))
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """The indices around a place in an expression, and what holds of them."""
+
+    domain: tuple[Condition, ...]
+    indices: tuple[str, ...]
+
+    def within(self, reduction: Reduction) -> _Scope:
+        return _Scope((*self.domain, *reduction.conditions), (*self.indices, *reduction.indices))
+
+
+def statements_of(equation: Equation, sizes: dict[str, Affine]) -> list[Statement]:
+    """The tensors of an equation, in an order in which they can be computed; the last is its own.
+
+    Parameters
+    ----------
+    equation : Equation
+        With one name for one index; conditions bound the indices of its reductions.
+    sizes : dict of str to Affine
+        Of each free index.
+    """
+    return _Normal(equation, sizes).statements()
+
+
+class _Normal:
+    def __init__(self, equation: Equation, sizes: dict[str, Affine]) -> None:
+        self.equation, self.sizes = equation, sizes
+        self.found: list[Statement] = []
+        taken = {access.array for access in accesses(equation.body)} | free_names(equation.body)
+        self.names = Names({equation.name, *equation.indices, *taken, *_bound(equation.body)})
+
+    def statements(self) -> list[Statement]:
+        equation = self.equation
+        scope = _Scope(equation.conditions, equation.indices)
+        terms, plain = [], []
+        summands = list(terms_of(equation.body))
+        for x in summands:
+            if _has_reduction(x):
+                terms.append(self.term(x, scope, len(summands) == 1 and not scope.domain))
+            else:
+                plain.append(x)
+        if plain:
+            body = plain[0]
+            for x in plain[1:]:
+                body = body + x
+            terms.append(tidy(Term("sum", (), scope.domain, body)))
+        sizes = tuple(self.sizes[index] for index in equation.indices)
+        self.found.append(Statement(equation.name, equation.indices, sizes, tuple(terms)))
+        return self.found
+
+    def term(self, x: Scalar, scope: _Scope, is_alone: bool) -> Term:
+        """A summand as the sum that is among its factors, or another reduction that is all there is."""
+        factors = list(factors_of(x))
+        sums = [y for y in factors if isinstance(y, Reduction) and (y.kind == "sum" or (x is y and is_alone))]
+        if not sums:
+            return tidy(Term("sum", (), scope.domain, self.flat(x, scope)))
+        inner: Any = sums[-1]
+        others = [y for y in factors if y is not inner]
+        return self.reduced(inner, product(self.flat(y, scope) for y in others), scope)
+
+    def reduced(self, x: Reduction, factor: Scalar, scope: _Scope) -> Term:
+        """``factor`` times a reduction; sums of sums are one."""
+        inside = scope.within(x)
+        if len(x.indices) > 1 and x.kind == "prod":
+            x = Reduction("prod", x.indices[:1], (), Reduction("prod", x.indices[1:], x.conditions, x.body))
+            inside = scope.within(x)
+        body: Any = x.body
+        summed = x.indices
+        while isinstance(body, Reduction) and body.kind == x.kind == "sum":
+            inside = inside.within(body)
+            body, summed = body.body, (*summed, *body.indices)
+        box = box_of(summed, (self.sizes[index] for index in summed))
+        return tidy(Term(x.kind, summed, (*box, *inside.domain), factor * self.flat(body, inside)))
+
+    def flat(self, x: Scalar, scope: _Scope) -> Scalar:
+        """Without reductions: each is a tensor of its own."""
+        if isinstance(x, Reduction):
+            return self.hoisted(x, scope)
+        if isinstance(x, Apply):
+            element = self.of_one_element(x, scope)
+            if element is not None:
+                return element
+            return applied(x.function, *(self.flat(part, scope) for part in x.args))
+        return x
+
+    def of_one_element(self, x: Apply, scope: _Scope) -> Access | None:
+        """A function of one array's elements, computed once for each of them where loops would repeat it."""
+        found = list(accesses(x))
+        if len(found) != 1 or len(found[0].subscripts) >= len(scope.indices) or not _is_costly(x):
+            return None
+        (access,) = found
+        leaves: dict[Scalar, Any] = {access: 0.0}
+        if access.outside == "zero" and evaluated(x, leaves) != 0:
+            return None
+        sizes = tuple(affine(size_of_axis(access.array, axis)) for axis in range(len(access.subscripts)))
+        indices = tuple(self.names.fresh(NEW_INDICES[axis % len(NEW_INDICES)]) for axis in range(len(sizes)))
+        own = Access(access.array, tuple(map(affine, indices)))
+        name = self.names.fresh("u")
+        body = replaced(x, access, own)
+        self.found.append(Statement(name, indices, sizes, (Term("sum", (), (), body),)))
+        return Access(name, access.subscripts, access.outside)
+
+    def hoisted(self, x: Reduction, scope: _Scope) -> Access:
+        free = free_names(x)
+        indices = tuple(index for index in scope.indices if index in free)
+        holding = tuple(c for c in scope.domain if c.form.names - free <= {*self._integers(c)})
+        name = self.names.fresh(f"{x.kind}1")
+        own = {index: self.names.fresh(index) for index in indices}
+        term = self.reduced(x, Number(1), _Scope(holding, indices))
+        sizes = tuple(self.sizes[index] for index in indices)
+        statement = Statement(name, indices, sizes, (term,))
+        self.found.append(renamed(statement, own))
+        return Access(name, tuple(map(affine, indices)))
+
+    def _integers(self, condition: Condition) -> set[str]:
+        return condition.form.names - self.sizes.keys()
+
+
+def tidy(term: Term) -> Term:
+    """With the conditions among the factors of a sum, brackets and zeros outside arrays, in its domain."""
+    if term.kind != "sum":
+        return term
+    factors, domain = [], list(term.domain)
+    for factor in factors_of(term.body):
+        if isinstance(factor, Bracket):
+            domain += factor.conditions
+            continue
+        if isinstance(factor, Access) and factor.outside == "zero":
+            sizes = [affine(size_of_axis(factor.array, axis)) for axis in range(len(factor.subscripts))]
+            for subscript, size in zip(factor.subscripts, sizes, strict=True):
+                domain += [at_least(subscript, 0), at_least(size, subscript + 1)]
+            factor = Access(factor.array, factor.subscripts)
+        factors.append(factor)
+    body: Scalar = Number(1)
+    for factor in factors:
+        body = body * factor
+    return replace(term, domain=tuple(c for c in dict.fromkeys(domain) if c.holds is not True), body=body)
+
+
+_CHEAP = (np.add, np.subtract, np.multiply, np.negative)
+
+
+def _is_costly(x: Scalar) -> bool:
+    """Whether an expression is a function of elements alone, and more than sums and products of these."""
+    if isinstance(x, (Reduction, Bracket, Coordinate)):
+        return False
+    parts = [part for part in x.parts if not isinstance(part, (Number, Access))]
+    is_plain = all(isinstance(part, Apply) for part in parts)
+    return is_plain and isinstance(x, Apply) and (x.function not in _CHEAP or any(map(_is_costly, parts)))
+
+
+def replaced(x: Scalar, access: Access, by: Scalar) -> Scalar:
+    """With another expression for an element."""
+    if x == access:
+        return by
+    return Apply(x.function, tuple(replaced(p, access, by) for p in x.args)) if isinstance(x, Apply) else x
+
+
+def _bound(x: Scalar) -> set[str]:
+    found = {name for part in x.parts for name in _bound(part)}
+    return found | set(x.indices) if isinstance(x, Reduction) else found
+
+
+def renamed(statement: Statement, names: dict[str, str]) -> Statement:
+    """With other names for indices."""
+
+    def of_term(term: Term) -> Term:
+        return replace(
+            term,
+            summed=tuple(names.get(index, index) for index in term.summed),
+            domain=tuple(c.substituted(names) for c in term.domain),
+            body=substituted(term.body, names),
+        )
+
+    return Statement(
+        statement.name,
+        tuple(names.get(index, index) for index in statement.indices),
+        statement.sizes,
+        tuple(map(of_term, statement.terms)),
+    )

@@ -1,0 +1,452 @@
+"""Tensor functions: values, adjoints and tangents of expressions in index notation."""
+
+import itertools
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff.tensor import TensorSyntaxError
+from lindiff.tensor.bounds import Congruence, levels_of
+from lindiff.tensor.checking import _places
+from lindiff.tensor.lattice import smith
+
+RNG = np.random.default_rng(0)
+
+
+def numbers(*shape):
+    return RNG.normal(size=shape)
+
+
+# -- integers ----------------------------------------------------------------------------------------------
+
+
+def test_smith_normal_forms():
+    rng = random.Random(0)
+    for _ in range(500):
+        m, n = rng.randint(1, 4), rng.randint(1, 4)
+        A = [[rng.choice([-3, -2, -1, 0, 0, 1, 2, 4, 6]) for _ in range(n)] for _ in range(m)]
+        P, diagonal, Q = smith(A)
+        S = np.zeros((m, n), int)
+        np.fill_diagonal(S[: len(diagonal), : len(diagonal)], diagonal)
+        np.testing.assert_array_equal(np.array(P) @ np.array(A) @ np.array(Q), S)
+        assert abs(round(np.linalg.det(P))) == abs(round(np.linalg.det(Q))) == 1
+        assert all(s > 0 for s in diagonal)
+        assert len(diagonal) == np.linalg.matrix_rank(A)
+
+
+def some_domain(rng):
+    """Inequalities and congruences of some loops, and ranges that bound these."""
+    n = rng.randint(1, 4)
+    ranges = [(rng.randint(-3, 1), rng.randint(-1, 4)) for _ in range(n)]
+    rows = []
+    for k, (low, high) in enumerate(ranges):
+        rows.append((*(int(j == k) for j in range(n)), -low))
+        rows.append((*(-int(j == k) for j in range(n)), high))
+    rows += [(*(rng.randint(-3, 3) for _ in range(n)), rng.randint(-4, 6)) for _ in range(rng.randint(0, 4))]
+    rng.shuffle(rows)
+    congruences = [
+        Congruence(tuple(rng.randint(-3, 3) for _ in range(n + 1)), rng.randint(1, 4))
+        for _ in range(rng.randint(0, 2))
+    ]
+    return n, ranges, rows, congruences
+
+
+def test_bounds_of_loops_against_enumeration():
+    rng = random.Random(0)
+    for _ in range(500):
+        n, ranges, rows, congruences = some_domain(rng)
+        at = lambda row, x: sum(c * v for c, v in zip(row, (*x, 1), strict=True))
+        expected = [
+            list(x)
+            for x in itertools.product(*(range(low, high + 1) for low, high in ranges))
+            if all(at(row, x) >= 0 for row in rows)
+            and all(at(c.row, x) % c.modulus == 0 for c in congruences)
+        ]
+        levels = levels_of(rows, congruences, n)
+        assert ([] if levels is None else list(_places(levels, []))) == expected
+
+
+# -- random expressions against loops ------------------------------------------------------------------------
+
+
+class Case:
+    """``f[i0, ...] = sum[k0, ... | conditions] x[A] * y[B]`` with random maps, as text and as loops."""
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        free, summed = rng.randint(0, 3), rng.randint(0, 3)
+        self.free = [f"i{k}" for k in range(free)]
+        self.summed = [f"k{k}" for k in range(summed)]
+        self.names = self.free + self.summed
+        self.sizes = {name: rng.choice([0, 1, 2, 3, 3, 4, 5]) for name in self.names}
+        self.outside = rng.choice(["error", "zero", "wrap"])
+        self.conditions = [c for _ in range(rng.choice([0, 0, 1, 2])) if (c := self.condition(rng))]
+        places = itertools.product(*(range(self.sizes[name]) for name in self.names))
+        self.domain = [z for z in places if all(self.holds(c, z) for c in self.conditions)]
+        draw = np.random.default_rng(seed)
+        self.x_at, self.x = self.array(rng, draw, rng.randint(0, 3))
+        self.y_at, self.y = self.array(rng, draw, rng.randint(0, 2))
+        self.f_bar = draw.integers(-4, 5, size=[self.sizes[name] for name in self.free]).astype(float)
+        self.x_dot = draw.integers(-4, 5, size=self.x.shape).astype(float)
+
+    def condition(self, rng):
+        row = [rng.choice([-2, -1, 0, 1, 2]) for _ in self.names]
+        kind = rng.choice([">= 0", "== 0", "%"])
+        if not any(row) or (kind == ">= 0" and min(row) >= 0):
+            return None
+        return kind, row, rng.randint(-2, 3), rng.choice([2, 3])
+
+    def holds(self, condition, z):
+        kind, row, constant, modulus = condition
+        x = self.at(row, constant, z)
+        return x >= 0 if kind == ">= 0" else x == 0 if kind == "== 0" else x % modulus == 0
+
+    @staticmethod
+    def at(row, constant, z):
+        return sum(c * i for c, i in zip(row, z, strict=True)) + constant
+
+    def array(self, rng, draw, rank):
+        subscripts, shape = [], []
+        for _ in range(rank):
+            row = [rng.choice([-3, -2, -1, 0, 0, 1, 1, 1, 2, 2, 3, 4]) for _ in self.names]
+            constant = rng.randint(-2, 3)
+            if self.outside == "error":
+                values = [self.at(row, constant, z) for z in self.domain] or [0]
+                constant -= min(values)
+                shape.append(max(values) - min(values) + 1 + rng.randint(0, 1))
+            else:
+                shape.append(rng.randint(1, 4))
+            subscripts.append((row, constant))
+        return subscripts, draw.integers(-4, 5, size=shape).astype(float)
+
+    def form(self, row, constant):
+        return " + ".join(
+            [*(f"({c})*{name}" for c, name in zip(row, self.names, strict=True)), f"({constant})"]
+        )
+
+    def text(self):
+        conditions = ", ".join(
+            f"({self.form(row, constant)}) % {modulus} == 0"
+            if kind == "%"
+            else f"{self.form(row, constant)} {kind}"
+            for kind, row, constant, modulus in self.conditions
+        )
+        x, y = (
+            name + (f"[{', '.join(self.form(*s) for s in at)}]" if at else "")
+            for name, at in (("x", self.x_at), ("y", self.y_at))
+        )
+        left = f"f[{', '.join(self.free)}]" if self.free else "f"
+        if self.summed:
+            bound = ", ".join(self.summed) + (f" | {conditions}" if conditions else "")
+            return f"{left} = sum[{bound}] {x}*{y}"
+        return f"{left} = " + (f"[{conditions}]*" if conditions else "") + f"{x}*{y}"
+
+    def place(self, array, subscripts, z):
+        """Where an element is, None for a zero."""
+        found = [self.at(row, constant, z) for row, constant in subscripts]
+        if self.outside == "wrap":
+            return tuple(s % n for s, n in zip(found, array.shape, strict=True))
+        return tuple(found) if all(0 <= s < n for s, n in zip(found, array.shape, strict=True)) else None
+
+    def by_loops(self):
+        f, x_bar, y_bar = np.zeros_like(self.f_bar), np.zeros_like(self.x), np.zeros_like(self.y)
+        f_dot = np.zeros_like(f)
+        for z in self.domain:
+            x_at, y_at = self.place(self.x, self.x_at, z), self.place(self.y, self.y_at, z)
+            out = z[: len(self.free)]
+            if x_at is not None:
+                y = 0.0 if y_at is None else self.y[y_at]
+                f[out] += self.x[x_at] * y
+                f_dot[out] += self.x_dot[x_at] * y
+                x_bar[x_at] += self.f_bar[out] * y
+            if y_at is not None:
+                y_bar[y_at] += self.f_bar[out] * (0.0 if x_at is None else self.x[x_at])
+        return f, x_bar, y_bar, f_dot
+
+
+@pytest.mark.parametrize("first", range(0, 1000, 100))
+def test_random_expressions_against_loops(first):
+    """Of integers, so that all sums are exact, in whatever order."""
+    for seed in range(first, first + 100):
+        case = Case(seed)
+        f, x_bar, y_bar, f_dot = case.by_loops()
+        function = ld.tensor(case.text(), ranges=case.sizes, outside=case.outside)
+        given = {"x": case.x, "y": case.y}
+        np.testing.assert_array_equal(function(**given), f, err_msg=case.text())
+        adjoint = function.adjoint("x")
+        np.testing.assert_array_equal(adjoint(**given, f_bar=case.f_bar), x_bar, err_msg=case.text())
+        found = function.adjoint("y")(**given, f_bar=case.f_bar)
+        np.testing.assert_array_equal(found, y_bar, err_msg=case.text())
+        np.testing.assert_array_equal(function.tangent("x")(**given, x_dot=case.x_dot), f_dot)
+        again = adjoint.adjoint("f_bar")  # of a linear function: the function itself
+        found = again(**given, f_bar=case.f_bar, x_bar_bar=case.x_dot)
+        np.testing.assert_array_equal(found, f_dot, err_msg=case.text())
+
+
+# -- expressions ---------------------------------------------------------------------------------------------
+
+
+EXAMPLES = {
+    # of the text
+    "f[i] = sin(x[i])": "x_bar[i] = f_bar[i]*cos(x[i])",
+    "f[i, j] = sum[k] x[i, k]*y[k, j]": "x_bar[i, k] = sum[j] f_bar[i, j]*y[k, j]",
+    "f[i, j] = exp(x[m*i + j])": (
+        "x_bar[p] = sum[i | i*m <= p, p < i*m + size(j)] f_bar[i, -i*m + p]*exp(x[p])"
+    ),
+    # others
+    "f[i] = x[2*i]": "x_bar[p] = [p + 2 <= 2*size(i), p % 2 == 0]*f_bar[p/2]",
+    "f[i] = x[i, i]": "x_bar[i, q] = [i == q]*f_bar[i]",
+    "f[i, j] = x[i]*y[j]": "x_bar[i] = sum[j] f_bar[i, j]*y[j]",
+    "f[i] = sum[k] x[i + k]*w[k]": "x_bar[p] = sum[k | k <= p, p < k + size(i)] f_bar[-k + p]*w[k]",
+    "f = sum[i, j | i <= j] x[i]*y[j]": "x_bar[i] = sum[j | i <= j] f_bar*y[j]",
+}
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_adjoints_as_they_are_worked_out_by_hand(text):
+    assert str(ld.tensor(text).adjoint("x")) == EXAMPLES[text]
+
+
+def test_the_other_adjoint_of_a_product_of_matrices():
+    function = ld.tensor("f[i, j] = sum[k] x[i, k]*y[k, j]")
+    assert str(function.adjoint("y")) == "y_bar[k, j] = sum[i] f_bar[i, j]*x[i, k]"
+    assert str(function.tangent("y")) == "f_dot[i, j] = sum[k] y_dot[k, j]*x[i, k]"
+
+
+@pytest.mark.parametrize(
+    "text", ["f[i] = x[2*i]", "f[i, j] = sum[k] x[i, k]*y[k, j]", "f[i] = x[i]**2 - x[i]/3"]
+)
+def test_what_is_printed_can_be_read(text):
+    function = ld.tensor(text)
+    assert str(ld.tensor(str(function))) == str(function)
+
+
+def test_latex():
+    text = ld.tensor("f[i] = sum[k] x[i + k]*exp(w[k])/2").adjoint("x")._repr_latex_()
+    assert text[0] == text[-1] == "$"
+    for part in (r"\bar{x}_{p}", r"\bar{f}_{-k + p}", r"\sum_{\substack{k"):
+        assert part in text
+
+
+# -- derivatives ---------------------------------------------------------------------------------------------
+
+WITH_A_ZERO = np.array([[1.0, 0.0, 2.0, -1.5], [0.0, 0.5, 0.0, 3.0], [1.0, 2.0, 3.0, 4.0]])
+SMOOTH = {
+    "f[i] = prod[k] x[i, k]": ([WITH_A_ZERO], {}),
+    "f[i] = prod[j, k] x[i, j, k]": ([numbers(2, 2, 3)], {}),
+    "f[i] = max[k] x[i, k]*y[k]": ([numbers(3, 4), numbers(4)], {}),
+    "f = sum[i, j | i <= j] x[i]*x[j]*a": ([numbers(4), np.array(0.3)], {}),
+    "f[i] = exp(sum[j] A[i, j]*log(1 + x[j]**2)) + x[i]": ([numbers(3, 3), numbers(3)], {}),
+    "f[i, j] = tanh(x[m*i + j])": ([numbers(13)], {"ranges": {"i": 4, "j": "m"}, "integers": {"m": 3}}),
+    "f[i] = exp(x[i-1]) - 2*exp(x[i]) + exp(x[i+1])": ([numbers(6)], {"outside": "zero", "ranges": {"i": 6}}),
+    "f[i] = x[i-1] - 2*x[i]**2 + x[i+1]*i": ([numbers(6)], {"outside": "wrap", "ranges": {"i": 6}}),
+    "f[i] = sum[j] w[j]*(sum[k] x[i+j+k]*v[k])": ([numbers(3), numbers(10), numbers(4)], {}),
+    "f[i] = (sum[k] x[i, k]**2)**0.5 * min[k] x[i, k]": ([numbers(3, 4)], {}),
+    "f[i, j | i < j] = x[i]/x[j]": ([numbers(3)], {}),
+    "f[i] = sum[j | j <= i] prod[k | k <= j] x[k]": ([numbers(4)], {"ranges": {"i": 4}}),
+    "f[i] = where(greater(x[i], 0), x[i]**2, sin(x[i]))*abs(x[i])": ([numbers(5)], {}),
+    "f[i] = [i % 2 == 0]*x[i] + sqrt(1 + [i < 2]*x[i]**2)": ([numbers(5)], {}),
+    "f[b, o, p, q] = sum[c, r, s] x[b, c, 2*p+r-1, 2*q+s-1]*w[o, c, r, s]": (
+        [numbers(2, 2, 5, 5), numbers(3, 2, 3, 3)],
+        {"outside": {"x": "zero"}, "ranges": {"p": 3, "q": 3}},
+    ),
+    "f[i] = hypot(x[i], y[i]) + arctan2(x[i], y[i])*logaddexp(x[i], y[i])": ([numbers(4), numbers(4)], {}),
+    "f[i, j, k] = sum[l] tanh(x[i + 2*l - k + 3])*w[l, j]": (
+        [numbers(15), numbers(3, 2)],
+        {"ranges": {"i": 6, "k": 4}},
+    ),
+    "f[i] = sum[j] x[i]*y[j] + prod[j] y[j] - max[k, l] x[k]*y[l]": ([numbers(4), numbers(3)], {}),
+}
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+def test_derivatives_of_both_modes_and_twice(text):
+    arrays, options = SMOOTH[text]
+    options = dict(options)
+    integers = options.pop("integers", {})
+    function = ld.tensor(text, **options)
+    weights = RNG.normal(size=np.shape(function(*arrays, **integers)))
+    for k in range(len(arrays)):
+
+        def total(x, k=k):
+            return np.sum(function(*arrays[:k], x, *arrays[k + 1 :], **integers) * weights)
+
+        x, x_dot, h = arrays[k], RNG.normal(size=arrays[k].shape), 1e-6
+        gradient, slope = ld.grad(total)(x), ld.jvp(total, (x,), (x_dot,))[1]
+        np.testing.assert_allclose(np.sum(gradient * x_dot), slope, rtol=1e-11, atol=1e-12)
+        difference = (total(x + h * x_dot) - total(x - h * x_dot)) / (2 * h)
+        np.testing.assert_allclose(slope, difference, rtol=1e-6, atol=1e-7)
+        again = ld.hvp(total, (x,), (x_dot,))
+        difference = (ld.grad(total)(x + h * x_dot) - ld.grad(total)(x - h * x_dot)) / (2 * h)
+        np.testing.assert_allclose(again, difference, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+@pytest.mark.parametrize("layout", ["rows", "columns", "backward", "every second"])
+def test_dtypes_and_layouts(dtype, layout):
+    x, y = numbers(4, 6).astype(dtype), numbers(6, 3).astype(dtype)
+    if dtype in "FD":
+        x, y = x * (1 + 0.5j), y * (0.3 - 1j)
+    if layout == "columns":
+        x, y = np.asfortranarray(x), np.asfortranarray(y)
+    elif layout == "backward":
+        x, y = x[::-1, ::-1], y[:, ::-1]
+    elif layout == "every second":
+        x, y = np.repeat(np.repeat(x, 2, 0), 2, 1)[::2, ::2], np.repeat(y, 2, 1)[:, ::2]
+    function = ld.tensor("f[i, j] = sum[k] sin(x[i, k])*y[k, j]")
+    tolerance = 1e-5 if dtype in "fF" else 1e-13
+    found, pullback = ld.vjp(function, x, y)
+    expected, pullback_of_numpy = ld.vjp(lambda x, y: np.sin(x) @ y, x, y)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+    bars = found * np.arange(1, 4).astype(dtype)
+    for x_bar, other in zip(pullback(bars), pullback_of_numpy(bars), strict=True):
+        assert x_bar.dtype == dtype
+        np.testing.assert_allclose(x_bar, other, rtol=10 * tolerance, atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1023, 1024, 1025, 2500])
+def test_lengths_on_both_sides_of_every_block(n):
+    x, w = numbers(n + 2), np.array([1.0, -2.0, 0.5])
+    function = ld.tensor("f[i] = sum[k] x[i + k]*w[k] + 0*sin(x[i])", ranges={"i": n})
+    np.testing.assert_allclose(function(x, w), x[:n] - 2 * x[1 : n + 1] + 0.5 * x[2:], rtol=1e-13, atol=1e-13)
+    dots = ld.tensor("f = sum[i] x[i]*y[i]")
+    np.testing.assert_allclose(dots(x, x), x @ x, rtol=1e-13)
+    np.testing.assert_allclose(ld.tensor("f = max[i] x[i]")(x), np.max(x))
+    np.testing.assert_allclose(ld.tensor("f[i] = prod[j] x[i, j]")(x[:, None]), x)
+
+
+def test_integers_are_computed_in_double_precision():
+    found = ld.tensor("f[i] = x[i]/2")(np.arange(3))
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, [0.0, 0.5, 1.0])
+
+
+def test_reductions_over_nothing():
+    x = np.ones((2, 0))
+    for kind, value in {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}.items():
+        np.testing.assert_array_equal(ld.tensor(f"f[i] = {kind}[j] x[i, j]")(x), np.full(2, value))
+
+
+def test_a_slope_that_is_infinite_where_nothing_flows():
+    """Elements that no sum takes, and cotangents of 0."""
+    function = ld.tensor("f[i] = sum[k] log(x[2*i + k])*w[k]", ranges={"i": 2})
+    x = np.array([1.0, 2.0, 3.0, 4.0, 0.0, 0.0])
+    gradient = ld.grad(lambda x: np.sum(function(x, np.ones(2))))(x)
+    np.testing.assert_allclose(gradient, [1, 1 / 2, 1 / 3, 1 / 4, 0, 0])
+    roots = ld.tensor("f[i] = sqrt(x[i])")
+    gradient = ld.grad(lambda x: np.sum(roots(x) * np.array([0.0, 1.0])))(np.array([0.0, 4.0]))
+    np.testing.assert_allclose(gradient, [0.0, 0.25])
+
+
+def test_functions_of_the_users():
+    softplus = ld.tensor(
+        "f[i] = softplus(x[i], 2)", functions={"softplus": lambda x, b: np.log1p(np.exp(b * x)) / b}
+    )
+    x = numbers(5)
+    np.testing.assert_allclose(softplus(x), np.log1p(np.exp(2 * x)) / 2)
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(softplus(x)))(x), 1 / (1 + np.exp(-2 * x)))
+
+
+# -- in the house --------------------------------------------------------------------------------------------
+
+
+def test_every_transform_takes_it():
+    function = ld.tensor("f[i] = sum[k] x[i + k]*w[k]")
+    plain = lambda x, w: np.stack([x[i : i + 3] @ w for i in range(4)])
+    x, w = numbers(6), numbers(3)
+    np.testing.assert_allclose(ld.jacobian(function, 0)(x, w), ld.jacobian(plain, 0)(x, w))
+    square = lambda f: lambda x: np.sum(f(np.sin(x), w) ** 2)
+    np.testing.assert_allclose(ld.hessian(square(function))(x), ld.hessian(square(plain))(x))
+    many = np.stack([x, 2 * x])
+    np.testing.assert_allclose(ld.vmap(function, in_axes=(0, None))(many, w), [plain(x, w), plain(2 * x, w)])
+    checked = ld.checkpoint(lambda x: function(x, w))
+    np.testing.assert_allclose(
+        ld.grad(lambda x: np.sum(checked(x) ** 2))(x), 2 * ld.vjp(checked, x)[1](checked(x))[0]
+    )
+
+
+def test_programs_take_it_as_one_step():
+    function = ld.tensor("f[i] = sum[k] x[i + k]*w[k]")
+    total = lambda x, w: np.sum(function(np.sin(x), w) ** 2)
+    fast, w = ld.program(total), numbers(3)
+    for _ in range(5):
+        x = numbers(6)
+        np.testing.assert_allclose(fast(x, w), total(x, w), rtol=1e-14)
+        np.testing.assert_allclose(ld.grad(fast)(x, w), ld.grad(total)(x, w), rtol=1e-13)
+        np.testing.assert_allclose(ld.hessian(fast)(x, w), ld.hessian(total)(x, w), rtol=1e-12, atol=1e-14)
+    assert "without a program" not in str(fast.explain(x, w))
+
+
+def test_it_pickles():
+    function = ld.tensor("f[i] = sum[k] x[i + k]*w[k]")
+    x, w = numbers(6), numbers(3)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(function))(x, w), function(x, w))
+    adjoint = function.adjoint("w")
+    f_bar = numbers(4)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(adjoint))(x, w, f_bar), adjoint(x, w, f_bar))
+
+
+# -- bad input -----------------------------------------------------------------------------------------------
+
+X, W = np.arange(6.0), np.ones(3)
+WRONG = {
+    "f[i] = x[i*i]": "product of two indices",
+    "f[i] = x[i**2]": "sums of indices times integers",
+    "f[i] = x[i/2]": "sums of indices times integers",
+    "f[i] = x[i] +": "something is missing",
+    "f[i] = dot(x[i], x[i])": "no elementwise function dot",
+    "f[i] = x[i$]": "not understood",
+    "f[i] = sum[i] x[i]": "bound twice",
+    "f[i, i] = x[i]": "bound twice",
+    "f[i] = f[i]": "what is defined",
+    "f[i = x[i]": "']' is missing",
+    "f[i] = x[i]*i[i]": "an array and an index",
+    "f[i] = x[i] y[i]": "ends before this",
+    "f[i] = sum[j | i != j] x[j]": "two sums",
+    "f[i] = sum[j | j] x[j]": "comparison is missing",
+    "f[i] = [i % 0 == 0]*x[i]": "positive integer",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_cannot_be_read_is_marked(text):
+    with pytest.raises(TensorSyntaxError, match=WRONG[text].replace("'", ".")) as caught:
+        ld.tensor(text)
+    line, mark = str(caught.value).splitlines()[-2:]
+    assert text in line
+    assert set(mark.strip()) == {"^"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "given", "message"),
+    [
+        ("f[i] = x[i]*w[i]", {}, {}, "i has two ranges: x.shape.0. is 6 and w.shape.0. is 3"),
+        ("f[i] = x[i + 1]*w[0]", {"ranges": {"i": 6}}, {}, "reads place 6 of axis 0, which has 6, at i = 5"),
+        ("f[i] = x[i - 1]*w[0]", {"ranges": {"i": 6}}, {}, "reads place -1 of axis 0"),
+        ("f[i, j] = x[i + j]*w[0]", {}, {}, "the range of i cannot be found"),
+        ("f[i] = x[m*i]*w[0]", {}, {}, "the integer m is missing"),
+        ("f[i] = x[m*i]*w[0]", {}, {"m": 2.5}, "m is an integer"),
+        ("f[i] = x[m*i]*w[0]", {}, {"m": 10**30}, "an integer of"),
+        ("f[i] = x[i]*x[i, i]*w[0]", {}, {}, "x has 1 subscripts in one place"),
+        ("f[i] = x[i, i]*w[0]", {}, {}, "x has 2 subscripts, and is given with 1 axes"),
+        ("f[i] = sum[k | -2 <= k, k <= 2] x[i + k]*w[0]", {}, {}, "holds always"),
+        ("f[i] = x[i]*w[0]", {"ranges": {"j": 2}}, {}, "there is no index j"),
+        ("f[i] = x[i]*w[0]", {"outside": "nothing"}, {}, "outside is"),
+        ("f[i] = x[i]*w[0]*v[i]", {}, {}, "v is missing"),
+        ("f[i] = x[i]*w[0]", {}, {"v": W}, "there is no argument v"),
+    ],
+)
+def test_what_does_not_fit(text, options, given, message):
+    with pytest.raises((ValueError, TypeError, IndexError, OverflowError), match=message):
+        ld.tensor(text, **options)(x=X, w=W, **given)
+
+
+def test_kinds_of_numbers_that_there_are_no_loops_for():
+    function = ld.tensor("f[i] = x[i]")
+    for dtype in (object, "U1", np.longdouble):
+        with pytest.raises(TypeError):
+            function(np.zeros(2, dtype))
