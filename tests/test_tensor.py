@@ -445,6 +445,25 @@ def test_what_does_not_fit(text, options, given, message):
         ld.tensor(text, **options)(x=X, w=W, **given)
 
 
+def test_more_loops_or_elements_than_there_is_room_for():
+    names = [f"k{k}" for k in range(17)]
+    many = ld.tensor(f"f = sum[{', '.join(names)}] x[{' + '.join(names)}]", ranges=dict.fromkeys(names, 1))
+    with pytest.raises(ValueError, match="too many loops or factors"):
+        many(X)
+    products = "*".join(f"sin(x[i] + x[i + {k}])" for k in range(66))
+    with pytest.raises(ValueError, match="too many loops or factors"):
+        ld.tensor(f"f[i] = {products}", ranges={"i": 1})(np.arange(70.0))
+    products = "*".join(f"sin(x[i] + x[i + {k}])" for k in range(12))
+    x = numbers(20)
+    found = ld.tensor(f"f[i] = {products}", ranges={"i": 3})(x)
+    np.testing.assert_allclose(found, np.prod([np.sin(x[:3] + x[k : k + 3]) for k in range(12)], axis=0))
+
+
+def test_an_array_in_the_place_of_an_expression():
+    with pytest.raises(TypeError, match=r"ld\.Variable"):
+        ld.tensor(X)
+
+
 def test_kinds_of_numbers_that_there_are_no_loops_for():
     function = ld.tensor("f[i] = x[i]")
     for dtype in (object, "U1", np.longdouble):

@@ -63,7 +63,6 @@ HINTS = {
     "functional_call": "give the parameters as an argument: a dict or a dataclass",
     "autograd": "the transforms are here: ld.grad, ld.vjp, ld.jvp, ld.jacobian, ld.hessian",
     "Function": RULE,
-    "tensor": "ld.Variable(array) for the tape by hand; ld.grad(f) takes plain arrays",
     "Tensor": "ld.Variable(array) for the tape by hand; ld.grad(f) takes plain arrays",
     "no_grad": PLAIN,
     "enable_grad": PLAIN,

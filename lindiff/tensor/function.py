@@ -86,10 +86,15 @@ def tensor(
     >>> convolved(np.arange(5.0), np.array([1.0, -1.0]))
     array([-1., -1., -1., -1.])
     >>> print(convolved.adjoint("x"))
-    x_bar[p] = sum[i | i <= p, p < i + w.shape[0]] f_bar[i]*w[-i + p]
+    x_bar[p] = sum[k | k <= p, p < k + size(i)] f_bar[-k + p]*w[k]
     >>> ld.grad(lambda w: np.sum(convolved(np.arange(5.0), w) ** 2))(np.array([1.0, -1.0]))
     array([-12., -20.])
     """
+    if not isinstance(text, str):
+        raise TypeError(
+            f"lindiff.tensor takes index notation, a string, not a {type(text).__name__}: ld.grad(f) takes "
+            f"plain arrays, and ld.Variable(array) is for the tape by hand"
+        )
     for each in [outside] if isinstance(outside, str) else outside.values():
         if each not in get_args(Outside):
             raise ValueError(f"outside is {', '.join(map(repr, get_args(Outside)))}, not {each!r}")
