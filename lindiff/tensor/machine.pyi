@@ -13,7 +13,10 @@ class Nest:
         body: int,
         factors: tuple[int, int],
         out: list[int],
+        free: int,
+        hull: tuple[list[list[int]], list[list[int]]],
         combine: np.ufunc,
+        identity: float,
         kind: int,
     ) -> None: ...
     def run(self, arrays: list[Any], out: np.ndarray[Any, Any]) -> None: ...

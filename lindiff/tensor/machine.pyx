@@ -71,6 +71,13 @@ cdef class Nest:
         These two.
     out : form
         Of the place in the result, in bytes.
+    free : int
+        How many of the outermost loops are the result's, if the innermost one is, too, and others between are
+        summed: then these are summed in a block of the innermost one beside the result; -1 if that is not so.
+    hull : (list of form, list of form)
+        What bounds the innermost loop from below and above, given these.
+    identity : float
+        Where a reduction begins.
     combine : ufunc
         ``np.add``, ``np.multiply``, ``np.maximum`` or ``np.minimum``.
     kind : int
@@ -88,9 +95,12 @@ cdef class Nest:
     cdef int64_t *out
     cdef char *memory
     cdef Loop combine, multiply
+    cdef int free
+    cdef Level hull
+    cdef double identity
 
-    def __init__(self, list levels, list inputs, list stages, int body, tuple factors, list out, combine,
-                 int kind):
+    def __init__(self, list levels, list inputs, list stages, int body, tuple factors, list out, int free,
+                 tuple hull, combine, double identity, int kind):
         cdef int k, j
         cdef int slots = 0
         cdef list numbers = []
@@ -99,6 +109,7 @@ cdef class Nest:
             raise ValueError("a term with too many loops or factors")
         self.body, self.kind = body, kind
         self.first, self.second = factors
+        self.free, self.identity = free, identity
         self.size = np.dtype(_TYPES[kind]).itemsize
         self.programs = [program for program, _ in stages]
         for k, (_, given) in enumerate(stages):
@@ -116,6 +127,10 @@ cdef class Nest:
                 numbers += each
         places.append(len(numbers))
         numbers += out
+        places.append(len(numbers))
+        for forms in hull:
+            for form in forms:
+                numbers += form
         cdef cnp.ndarray kept = np.array(numbers, np.int64)
         cdef int64_t *start = <int64_t *>cnp.PyArray_BYTES(kept)
         self.keeping = kept
@@ -129,12 +144,14 @@ cdef class Nest:
             self.inputs[k].form = start + <Py_ssize_t>places[self.depth + k]
             self.inputs[k].buffer = NULL
         self.out = start + <Py_ssize_t>places[self.depth + self.count]
+        self.hull.lower, self.hull.upper, self.hull.congruences = len(hull[0]), len(hull[1]), 0
+        self.hull.forms = start + <Py_ssize_t>places[self.depth + self.count + 1]
         if not find_loop(combine, kind, &self.combine) or not find_loop(np.multiply, kind, &self.multiply):
             raise ValueError(f"{combine.__name__} has no loop for these numbers")
-        # a block for each input, one for a product, and those of programs
+        # a block for each input, one for a product, one for sums, and those of programs
         for program in self.programs:
             slots = max(slots, (<Program>program).slots)
-        self.memory = <char *>PyMem_Malloc((self.count + 1 + slots) * INNERMOST * 16)
+        self.memory = <char *>PyMem_Malloc((self.count + 2 + slots) * INNERMOST * 16)
         if self.memory == NULL:
             raise MemoryError()
         for k in range(self.count):
@@ -157,34 +174,93 @@ cdef class Nest:
             self.loops(to, programs)
 
     cdef int loops(self, char *to, void **programs) noexcept nogil:
-        """All loops around the innermost one."""
+        """All loops."""
         cdef int64_t at[DEEPEST]
         cdef int64_t last[DEEPEST]
         cdef int64_t step[DEEPEST]
-        cdef int k = 0, innermost = self.depth - 1
         if self.depth == 0:
-            self.runs(at, 1, 1, to, programs)
-            return 0
-        self.bounds(0, at, last, step)
+            self.block(at, 1, 1, to, 0, programs)
+        elif self.free < 0:
+            self.nest(0, at, last, step, NULL, to, programs)
+        elif self.free == 0:
+            self.tiles(at, last, step, to, programs)
+        else:
+            self.around(at, last, step, to, programs)
+        return 0
+
+    cdef int around(self, int64_t *at, int64_t *last, int64_t *step, char *to,
+                    void **programs) noexcept nogil:
+        """The loops of the result around those that are summed."""
+        cdef int k = 0
+        self.bounds(&self.levels[0], 0, at, last, step)
         while k >= 0:
             if at[k] > last[k]:
                 k -= 1
-                if k >= 0:
-                    at[k] += step[k]
+            elif k < self.free - 1:
+                k += 1
+                self.bounds(&self.levels[k], k, at, last, step)
                 continue
-            if k == innermost:
-                self.runs(at, (last[k] - at[k]) // step[k] + 1, step[k], to, programs)
-                k -= 1
-                if k >= 0:
-                    at[k] += step[k]
-                continue
-            k += 1
-            self.bounds(k, at, last, step)
+            else:
+                self.tiles(at, last, step, to, programs)
+            if k >= 0:
+                at[k] += step[k]
         return 0
 
-    cdef int bounds(self, int k, int64_t *at, int64_t *last, int64_t *step) noexcept nogil:
+    cdef int tiles(self, int64_t *at, int64_t *last, int64_t *step, char *to, void **programs) noexcept nogil:
+        """What is summed for the innermost loop, a block of it at a time, beside the result."""
+        cdef int innermost = self.depth - 1
+        cdef int64_t i, low, high, tile[2]
+        cdef char *sums = self.memory + (self.count + 1) * INNERMOST * 16
+        cdef Operand x, out
+        self.limits(&self.hull, self.free, at, &low, &high)
+        while low <= high:
+            tile[0], tile[1] = low, min(high, low + INNERMOST - 1)
+            if self.identity == 0.0:
+                memset(sums, 0, (tile[1] - low + 1) * self.size)
+            else:
+                for i in range(tile[1] - low + 1):
+                    put(sums + i * self.size, self.identity, self.kind)
+            self.nest(self.free, at, last, step, tile, sums, programs)
+            at[innermost] = low
+            x.data, x.step = sums, self.size
+            out.data, out.step = to + place(self.out, at, self.depth), stride(self.out, 1, self.depth)
+            combine(&self.combine, &x, &out, tile[1] - low + 1)
+            low = tile[1] + 1
+        return 0
+
+    cdef int nest(self, int outer, int64_t *at, int64_t *last, int64_t *step, const int64_t *tile, char *to,
+                  void **programs) noexcept nogil:
+        """The loops from one on, in a tile of the innermost one or in all of it."""
+        cdef int k = outer, innermost = self.depth - 1
+        self.bounds(&self.levels[k], k, at, last, step)
+        while k >= outer:
+            if k == innermost:
+                self.run_of_blocks(at, last[k], step[k], tile, to, programs)
+                k -= 1
+            elif at[k] > last[k]:
+                k -= 1
+            else:
+                k += 1
+                self.bounds(&self.levels[k], k, at, last, step)
+                continue
+            if k >= outer:
+                at[k] += step[k]
+        return 0
+
+    cdef int bounds(self, const Level *level, int k, int64_t *at, int64_t *last,
+                    int64_t *step) noexcept nogil:
         """Where loop k begins and ends, given those around it."""
-        cdef const Level *level = &self.levels[k]
+        cdef const int64_t *form = level.forms + (level.lower + level.upper) * (self.depth + 2)
+        self.limits(level, k, at, &at[k], &last[k])
+        step[k] = 1
+        for _ in range(level.congruences):
+            keep_to(form[k], value(form, at, k, self.depth), form[self.depth + 1], &at[k], &last[k], &step[k])
+            form += self.depth + 2
+        return 0
+
+    cdef int limits(self, const Level *level, int k, const int64_t *at, int64_t *first,
+                    int64_t *last) noexcept nogil:
+        """The bounds of a loop, given the k outermost ones."""
         cdef const int64_t *form = level.forms
         cdef int i, width = self.depth + 2
         cdef int64_t bound, low = 0, high = 0
@@ -196,32 +272,39 @@ cdef class Nest:
             bound = floor_div(value(form, at, k, self.depth), form[width - 1])
             high = bound if i == 0 or bound < high else high
             form += width
-        at[k], last[k], step[k] = low, high, 1
-        for _ in range(level.congruences):
-            keep_to(form[k], value(form, at, k, self.depth), form[width - 1], &at[k], &last[k], &step[k])
-            form += width
+        first[0], last[0] = low, high
         return 0
 
-    cdef int runs(self, int64_t *at, int64_t n, int64_t step, char *to, void **programs) noexcept nogil:
-        """The innermost loop: ``n`` numbers from ``at``, a block at a time."""
-        cdef int64_t length
-        cdef int innermost = self.depth - 1
+    cdef int run_of_blocks(self, int64_t *at, int64_t last, int64_t step, const int64_t *tile, char *to,
+                           void **programs) noexcept nogil:
+        """The innermost loop from ``at``, a block at a time; in a tile, whose sums are ``to``."""
+        cdef int k = self.depth - 1
+        cdef int64_t length, n
+        if tile != NULL:
+            if at[k] < tile[0]:
+                at[k] += (tile[0] - at[k] + step - 1) // step * step
+            last = min(last, tile[1])
+        n = (last - at[k]) // step + 1 if last >= at[k] else 0
         while n > 0:
             length = min(n, <int64_t>INNERMOST)
-            self.block(at, length, step, to, programs)
+            if tile != NULL:
+                self.block(at, length, step, to + (at[k] - tile[0]) * self.size, step * self.size, programs)
+            else:
+                self.block(at, length, step, to + place(self.out, at, self.depth),
+                           stride(self.out, step, self.depth), programs)
             n -= length
-            if innermost >= 0:
-                at[innermost] += length * step
+            at[k] += length * step
         return 0
 
-    cdef int block(self, const int64_t *at, int64_t n, int64_t step, char *to,
+    cdef int block(self, const int64_t *at, int64_t n, int64_t step, char *to, Py_ssize_t to_step,
                    void **programs) noexcept nogil:
+        """n numbers of the body, reduced into what is ``to_step`` bytes apart."""
         cdef Operand operands[MOST]
         cdef Operand given[4]
         cdef int k, j, depth = self.depth
         cdef Input *input
         cdef Operand out
-        cdef char *rest = self.memory + (self.count + 1) * INNERMOST * 16
+        cdef char *rest = self.memory + (self.count + 2) * INNERMOST * 16
         for k in range(self.count):
             input = &self.inputs[k]
             if input.source == ELEMENT:
@@ -236,8 +319,7 @@ cdef class Nest:
             else:
                 self.fill(input, at, n, step)
                 operands[k].data, operands[k].step = input.buffer, self.size
-        out.data = to + place(self.out, at, depth)
-        out.step = stride(self.out, step, depth)
+        out.data, out.step = to, to_step
         if self.body >= 0:
             combine(&self.combine, &operands[self.body], &out, n)
         elif self.kind == cnp.NPY_DOUBLE:

@@ -114,6 +114,10 @@ class _Planner:
             ),
             affine(0),
         )
+        beside = self.beside()
+        if beside is None:
+            return None
+        free, hull = beside
         nest = Nest(
             [self.forms_of(level) for level in levels],
             self.inputs,
@@ -121,7 +125,10 @@ class _Planner:
             body,
             factors,
             self.form(place),
+            free,
+            hull,
             COMBINE[self.term.kind],
+            IDENTITY[self.term.kind],
             self.out.dtype.num,
         )
         return Plan(self.loops, levels, nest, self.numbers)
@@ -133,16 +140,38 @@ class _Planner:
         loops = [*self.statement.indices, *self.term.summed]
         if not loops:
             return []
-        extents = extents_of(self.conditions, loops)
-        innermost = max(loops, key=lambda name: self.worth(name, extents[name]))
+        lengths = lengths_of(self.conditions, loops)
+        innermost = max(loops, key=lambda name: self.worth(name, lengths[name]))
         return [name for name in loops if name != innermost] + [innermost]
 
-    def worth(self, name: str, extent: int) -> tuple[float, float]:
+    def beside(self) -> tuple[int, tuple[list[list[int]], list[list[int]]]] | None:
+        """How many loops are around those that are summed beside the result, and the bounds of the innermost
+        one given these; -1 without such, and None where there is nothing in them."""
+        if not self.term.summed or self.loops[-1] not in self.statement.indices:
+            return -1, ([], [])
+        free = len(self.statement.indices) - 1
+        order = [*self.loops[:free], self.loops[-1], *self.loops[free:-1]]
+        levels = levels_of(*rows_of(self.conditions, order), len(order))
+        if levels is None:
+            return None
+        lower, upper, _ = self.forms_of(levels[free])
+        # in the order of the loops: those that are summed have no part in it
+        places = [order.index(name) for name in self.loops]
+        return (
+            free,
+            tuple(  # type: ignore[return-value]
+                [[*(form[k] for k in places), *form[len(order) :]] for form in side]
+                for side in (lower, upper)
+            ),
+        )
+
+    def worth(self, name: str, length: int) -> tuple[float, float]:
         """How well a loop is an innermost one: long, and over neighbours in memory."""
         steps = [self.stride(access).coefficient(name).number for access in self.accesses()]
-        steps.append(dict(zip(self.statement.indices, self.out.strides, strict=True)).get(name, 0))
-        near = sum(step in (0, self.out.itemsize) for step in steps) / len(steps)
-        return min(extent, _LONG) * (0.25 + near), near
+        if not self.term.summed:
+            steps.append(dict(zip(self.statement.indices, self.out.strides, strict=True)).get(name, 0))
+        near = sum(step in (0, self.out.itemsize) for step in steps) / max(len(steps), 1)
+        return min(length, _LONG) * (0.25 + near), near
 
     def accesses(self) -> list[Access]:
         found: list[Access] = []
@@ -277,17 +306,20 @@ def rows_of(conditions: list[Condition], loops: list[str]) -> tuple[list[Row], l
     return rows, congruences
 
 
-def extents_of(conditions: list[Condition], loops: list[str]) -> dict[str, int]:
-    """How long each loop is at most, where it is the outermost one."""
+def lengths_of(conditions: list[Condition], loops: list[str]) -> dict[str, int]:
+    """How long each loop is at most as the innermost one, by its two nearest bounds that run side by side."""
+    rows, _ = rows_of(conditions, loops)
     found = {}
-    for name in loops:
-        order = [name, *(other for other in loops if other != name)]
-        levels = levels_of(*rows_of(conditions, order), len(order))
-        if levels is None:
-            return dict.fromkeys(loops, 0)
-        low = max(-(-row[-1] // divisor) for row, divisor in levels[0].lower)
-        high = min(row[-1] // divisor for row, divisor in levels[0].upper)
-        found[name] = high - low + 1
+    for k, name in enumerate(loops):
+        widths = [
+            (low[-1] * -high[k] + high[-1] * low[k]) // (low[k] * -high[k]) + 1
+            for low in rows
+            if low[k] > 0
+            for high in rows
+            if high[k] < 0
+            and all(x * -high[k] + y * low[k] == 0 for x, y in zip(low[:-1], high[:-1], strict=True))
+        ]
+        found[name] = max(min(widths, default=0), 0)
     return found
 
 
