@@ -313,3 +313,10 @@ def test_a_start_within_the_tolerance_is_no_root():
     with pytest.raises(RuntimeError, match="no root and has no derivative"):
         ld.grad(root)(1e-12, 3e-12)
     assert ld.grad(lambda p: optimize.newton(lambda x: x - p, 1e-10))(0.0) == 1.0
+
+
+@pytest.mark.parametrize("method", ["bisect", "brenth", "brentq", "ridder"])
+@pytest.mark.parametrize("result", [lambda x: np.array([x - 1.0]), lambda x: [x - 1.0]])
+def test_a_function_that_gives_no_number(method, result):
+    with pytest.raises(TypeError, match=r"returns an array of shape \(1,\)"):
+        getattr(optimize, method)(result, 0.0, 3.0)

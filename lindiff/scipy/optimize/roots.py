@@ -70,8 +70,15 @@ def _search_of(method: Callable[..., Any]) -> Callable[..., Any]:
         parameters, is_full = as_arguments(given.pop("args", ())), given.pop("full_output", False)
         plain, starts = _plainly(f, given.pop("program", False)), value((a, b))
 
+        def number(*args: Any) -> Any:
+            y = plain(*args)
+            if np.ndim(y):  # SciPy's searches go on with the error, and fail elsewhere
+                raise TypeError(f"{method.__name__}: f returns an array of shape {np.shape(y)}, not a number")
+            return y
+
         def find(parameters: tuple[Any, ...]) -> Any:
-            return method(plain, *starts, parameters, full_output=True, **given)
+            asked = number if callable(plain) else plain
+            return method(asked, *starts, parameters, full_output=True, **given)
 
         x, report = root_of(method.__name__, find, f, parameters, starts, given.get("xtol"))
         report.root = x
