@@ -282,6 +282,14 @@ def test_derivatives_of_both_modes_and_twice(text):
         again = ld.hvp(total, (x,), (x_dot,))
         difference = (ld.grad(total)(x + h * x_dot) - ld.grad(total)(x - h * x_dot)) / (2 * h)
         np.testing.assert_allclose(again, difference, rtol=1e-5, atol=1e-6)
+        slope_along = lambda x: ld.jvp(total, (x,), (x_dot,))[1]  # noqa: B023
+        for other in (
+            ld.grad(lambda x: np.sum(ld.grad(total)(x) * x_dot))(x),  # noqa: B023
+            ld.grad(slope_along)(x),
+        ):
+            np.testing.assert_allclose(other, again, rtol=1e-9, atol=1e-10)
+        curvature = ld.jvp(slope_along, (x,), (x_dot,))[1]
+        np.testing.assert_allclose(curvature, np.sum(again * x_dot), rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])

@@ -24,7 +24,7 @@ from lindiff.tensor.notation import latex_of, text_of
 from lindiff.tensor.plans import IDENTITY, Plan, planned
 from lindiff.tensor.ranges import Ranges, size_of_axis, uniquely_bound
 from lindiff.tensor.reading import Equation, read
-from lindiff.tensor.statements import Statement, statements_of
+from lindiff.tensor.statements import Names, Statement, statements_of
 
 __all__ = ["TensorFunction", "tensor"]
 
@@ -239,6 +239,9 @@ class _Definition:
         self.axes = axes | {s.name: s.sizes for s in statements}
         self.is_checked = is_checked
         self._plans: dict[Any, _Bound] = {}
+        self._steps: dict[Any, _Step] = {}
+        self._adjoints: dict[tuple[int, bool], _Definition] = {}
+        self._tangents: dict[int, _Definition] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -276,27 +279,47 @@ class _Definition:
                 self._plans[key] = bound
             return bound.run(given)
 
-    @functools.cache  # noqa: B019  # as long as the definition itself, which is kept by its function
-    def instruction(self, integers: tuple[tuple[str, int], ...]) -> Callable[..., Any]:
+    def instruction(self, integers: tuple[tuple[str, int], ...]) -> _Step:
         """The step of a program that gives the result."""
-        return _Step(self, integers)
+        with self._lock:
+            return self._steps.setdefault(integers, _Step(self, integers))
 
     # -- derivatives ---------------------------------------------------------------------------------------
 
-    @functools.cache  # noqa: B019
     def adjoint(self, place: int, conjugated: bool = False) -> _Definition:
-        by, rank = self.arguments[place]
-        last = self.statements[-1]
-        bar = f"{last.name}_bar"
-        sizes, alike = self.ranges.sizes, self.ranges.alike
-        statements = adjoint(self.statements, by, rank, lambda name: f"{name}_bar", sizes, alike, conjugated)
-        return self._derived(bar, last.sizes, statements)
+        """Of the argument in a place; ``conjugated`` for complex numbers."""
+        with self._lock:
+            if (place, conjugated) not in self._adjoints:
+                self._adjoints[place, conjugated] = self._adjoint(place, conjugated)
+            return self._adjoints[place, conjugated]
 
-    @functools.cache  # noqa: B019
+    def _adjoint(self, place: int, conjugated: bool) -> _Definition:
+        by, rank = self.arguments[place]
+        last, bar = self.statements[-1], self._marked("bar")
+        sizes, alike = self.ranges.sizes, self.ranges.alike
+        statements = adjoint(self.statements, by, rank, bar, sizes, alike, conjugated)
+        return self._derived(bar(last.name), last.sizes, statements)
+
     def tangent(self, place: int) -> _Definition:
-        by, _ = self.arguments[place]
-        statements = tangent(self.statements, [by], lambda name: f"{name}_dot", self.ranges.sizes)
-        return self._derived(f"{by}_dot", self.axes[by], statements)
+        """Along the argument in a place."""
+        with self._lock:
+            if place not in self._tangents:
+                by, dot = self.arguments[place][0], self._marked("dot")
+                statements = tangent(self.statements, [by], dot, self.ranges.sizes)
+                self._tangents[place] = self._derived(dot(by), self.axes[by], statements)
+            return self._tangents[place]
+
+    def _marked(self, mark: str) -> Callable[[str], str]:
+        """New names, one for each name: ``x_bar`` of ``x``."""
+        names = Names({*names_in(self.statements), *(name for name, _ in self.arguments)})
+        found: dict[str, str] = {}
+
+        def marked(name: str) -> str:
+            if name not in found:
+                found[name] = names.fresh(f"{name}_{mark}")
+            return found[name]
+
+        return marked
 
     def _derived(self, direction: str, sizes: tuple[Affine, ...], statements: list[Statement]) -> _Definition:
         """The definition of a derivative, of a cotangent or a tangent, too."""
