@@ -292,6 +292,57 @@ def test_derivatives_of_both_modes_and_twice(text):
         np.testing.assert_allclose(curvature, np.sum(again * x_dot), rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("text", SMOOTH)
+def test_sparse_jacobians(text):
+    arrays, options = SMOOTH[text]
+    options = dict(options)
+    integers = options.pop("integers", {})
+    function = ld.tensor(text, **options)
+    for k, name in enumerate(function.arguments):
+        dense = ld.jacobian(lambda x, k=k: function(*arrays[:k], x, *arrays[k + 1 :], **integers))(arrays[k])
+        jacobian = function.jacobian(name)
+        for _ in range(2):  # the second time by what is kept
+            found = jacobian(*arrays, **integers)
+            size = np.size(function(*arrays, **integers))
+            np.testing.assert_allclose(found.toarray(), np.reshape(dense, (size, -1)), rtol=1e-12, atol=1e-12)
+        zeros = [np.zeros_like(x) for x in arrays]
+        with np.errstate(all="ignore"):
+            assert jacobian(*zeros, **integers).nnz == found.nnz
+
+
+def test_the_sparse_jacobian_of_an_adjoint_is_a_hessian():
+    function = ld.tensor("f = sum[i] ((1 - x[i])**2 + 100*(x[i+1] - x[i]**2)**2)")
+    x = numbers(7)
+    found = function.adjoint("x").jacobian("x")(x, 1.0)
+    np.testing.assert_allclose(found.toarray(), ld.hessian(function)(x))
+    assert found.nnz == 7 + 2 * 6
+    with pytest.raises(TypeError, match=r"ld\.jacobian"):
+        ld.grad(lambda x: function.jacobian("x")(x).sum())(x)
+
+
+def test_an_axis_that_is_read_at_shifted_places():
+    x = numbers(6)
+    np.testing.assert_allclose(ld.tensor("f[i] = x[i+1] - x[i]")(x), np.diff(x))
+    np.testing.assert_allclose(ld.tensor("f[i] = x[i] - x[i+2]")(x), x[:-2] - x[2:])
+    with pytest.raises(IndexError, match="reads place 6"):
+        ld.tensor("f[i] = x[i]*w[i+1]")(x, x)
+    wrapped = ld.tensor("f[i] = x[i+1] - x[i]", outside="wrap")(x)
+    np.testing.assert_allclose(wrapped, np.roll(x, -1) - x)
+
+
+def test_what_a_derivative_is_given_has_to_fit():
+    function = ld.tensor("f[i] = x[i]*w[i + 1]")
+    x, w = numbers(5), numbers(6)
+    adjoint = function.adjoint("x")
+    np.testing.assert_allclose(adjoint(x, w, x), w[1:] * x)
+    with pytest.raises(ValueError, match=r"f_bar is of shape \(5,\), not \(2,\)"):
+        adjoint(x, w, x[:2])
+    with pytest.raises(IndexError, match="reads place 5"):
+        adjoint(x, w[:5], x)
+    with pytest.raises(ValueError, match=r"x_dot is of shape"):
+        function.tangent("x")(x, w, x[:2])
+
+
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
 @pytest.mark.parametrize("layout", ["rows", "columns", "backward", "every second"])
 def test_dtypes_and_layouts(dtype, layout):

@@ -32,9 +32,9 @@ from lindiff.tensor.expressions import (
 from lindiff.tensor.partials import partial
 from lindiff.tensor.ranges import size_of_axis
 from lindiff.tensor.solving import solved
-from lindiff.tensor.statements import NEW_INDICES, Names, Statement, Term, box_of, free_names, tidy
+from lindiff.tensor.statements import NEW_INDICES, Names, Statement, Term, box_of, free_names, replaced, tidy
 
-__all__ = ["adjoint", "tangent"]
+__all__ = ["Contribution", "Contributions", "adjoint", "tangent"]
 
 
 def adjoint(
@@ -83,13 +83,35 @@ def names_in(statements: Iterable[Statement]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Contribution:
+class Contribution:
     """``factor ∂body/∂access``, summed over the indices of a statement and of one of its terms."""
 
     access: Access
     indices: tuple[str, ...]
     conditions: tuple[Condition, ...]
     body: Scalar
+
+
+class Contributions:
+    """What each element of an expression contributes to derivatives: its own slope, without a cotangent."""
+
+    def __init__(self, statements: list[Statement], sizes: dict[str, Affine]) -> None:
+        self._made = _Adjoint(statements, lambda name: _COTANGENT, sizes, {})
+
+    @property
+    def of_value(self) -> list[Statement]:
+        """What slopes need besides the statements."""
+        return self._made.of_value
+
+    def of(self, statement: Statement, term: Term) -> Iterator[Contribution]:
+        one = Access(_COTANGENT, tuple(map(affine, statement.indices)))
+        for access in accesses(term.body):
+            for found in self._made.contributions(statement, term, access):
+                yield replace(found, body=replaced(found.body, one, Number(1)))
+
+
+# A name that no expression has.
+_COTANGENT = " cotangent"
 
 
 class _Adjoint:
@@ -112,7 +134,7 @@ class _Adjoint:
     def of(self, by: str, rank: int) -> list[Statement]:
         depending = self.depending_on(by)
         found: list[Statement] = []
-        contributions: dict[str, list[_Contribution]] = {}
+        contributions: dict[str, list[Contribution]] = {}
         for statement in reversed(self.statements):
             if statement.name not in depending:
                 continue
@@ -136,7 +158,7 @@ class _Adjoint:
                 found.add(statement.name)
         return found - {by}
 
-    def contributions(self, statement: Statement, term: Term, access: Access) -> Iterator[_Contribution]:
+    def contributions(self, statement: Statement, term: Term, access: Access) -> Iterator[Contribution]:
         slope = partial(term.body, access)
         if slope == ZERO:
             return
@@ -146,15 +168,15 @@ class _Adjoint:
         conditions = (*statement.box(), *term.domain)
         indices = (*statement.indices[::-1], *term.summed[::-1])
         if term.kind == "sum":
-            yield _Contribution(access, indices, conditions, chained(f_bar, slope))
+            yield Contribution(access, indices, conditions, chained(f_bar, slope))
         elif term.kind == "prod":
             before, after = (self.part_of_product(statement, term, behind) for behind in (False, True))
-            yield _Contribution(access, indices, conditions, chained(f_bar * before * after, slope))
+            yield Contribution(access, indices, conditions, chained(f_bar * before * after, slope))
         else:
             value = Access(statement.name, tuple(map(affine, statement.indices)))
             is_extreme = Apply(np.equal, (term.body, value))
             ties = self.ties(statement, term, is_extreme)
-            yield _Contribution(access, indices, conditions, chained(f_bar / ties * is_extreme, slope))
+            yield Contribution(access, indices, conditions, chained(f_bar / ties * is_extreme, slope))
 
     def part_of_product(self, statement: Statement, term: Term, behind: bool) -> Access:
         """The product of what comes before each of the factors, or behind it."""
@@ -178,7 +200,7 @@ class _Adjoint:
         return Access(name, tuple(map(affine, statement.indices)))
 
     def gathered(
-        self, array: str, sizes: tuple[Affine, ...], contributions: dict[str, list[_Contribution]]
+        self, array: str, sizes: tuple[Affine, ...], contributions: dict[str, list[Contribution]]
     ) -> Statement:
         """The adjoint of an array: all that its elements have contributed to."""
         given = contributions.get(array, [])
@@ -187,7 +209,7 @@ class _Adjoint:
         terms = [term for each in given if (term := self.solved(each, indices, sizes)) is not None]
         return Statement(self.bar(array), indices, sizes, tuple(terms))
 
-    def free_indices(self, first: _Contribution | None, rank: int) -> tuple[str, ...]:
+    def free_indices(self, first: Contribution | None, rank: int) -> tuple[str, ...]:
         """Names for the indices of an adjoint: those that its elements are read by, or new ones."""
         given = () if first is None else first.indices
         found: list[str] = []
@@ -200,7 +222,7 @@ class _Adjoint:
         self.names.take(found)
         return tuple(found)
 
-    def solved(self, given: _Contribution, free: tuple[str, ...], sizes: tuple[Affine, ...]) -> Term | None:
+    def solved(self, given: Contribution, free: tuple[str, ...], sizes: tuple[Affine, ...]) -> Term | None:
         """The sum over all indices with which an element is read, without those that this says."""
         own = {index: self.names.fresh(index) for index in given.indices}
         unknowns = tuple(own.values())

@@ -35,7 +35,7 @@ def check_inside(
             ):
                 form = subscript.substituted(known)
                 for left in (at_least(-1, form), at_least(form, size)):
-                    place = first_place([*domain, left], loops)
+                    place = first_place([*domain, left.substituted({})], loops)
                     if place is not None:
                         at = form.substituted(place).number
                         where = ", ".join(f"{name} = {x}" for name, x in place.items())

@@ -234,6 +234,8 @@ def _is(x: Scalar, value: float) -> bool:
 
 def applied(function: Callable[..., Any], *args: Scalar) -> Scalar:
     """``function(*args)``, without what adds 0 or multiplies by 1."""
+    if function is chain and isinstance(args[0], Number) and args[0].value != 0:
+        return applied(np.multiply, *args)
     if all(isinstance(x, Number) for x in args):
         return Number(function(*(x.value for x in args)))  # type: ignore[attr-defined]
     if function is np.multiply:

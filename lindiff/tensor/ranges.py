@@ -1,7 +1,8 @@
 """How far indices go.
 
-Indices count from 0.  One that is a subscript by itself ends with the axis of its array; others end where
-they are told to, where conditions say so, or where a subscript of theirs would leave its array.
+Indices count from 0.  One that is a subscript by itself, wherever that axis is read, ends with the axis;
+others end where they are told to, where conditions say so, or where a subscript of theirs would leave its
+array.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Ranges:
             ends = [
                 affine(size_of_axis(access.array, axis))
                 for access, axis, subscript in found._subscripts
-                if subscript == affine(index)
+                if subscript == affine(index) and not found._is_shifted(index, access, axis)
             ]
             if index in given:
                 found.sizes[index] = affine(given[index])
@@ -71,6 +72,13 @@ class Ranges:
                 found.sizes[index] = affine(f"size({index})")
                 found._searched[index] = [c for c in conditions if index in c.form.names]
         return found
+
+    def _is_shifted(self, index: str, access: Access, axis: int) -> bool:
+        """Whether the same axis is read elsewhere at another form of an index, and has to hold that, too."""
+        return access.outside == "error" and any(
+            other.array == access.array and k == axis and index in form.names and form != affine(index)
+            for other, k, form in self._subscripts
+        )
 
     @property
     def alike(self) -> dict[str, Affine]:

@@ -306,7 +306,7 @@ def replaced(x: Scalar, access: Access, by: Scalar) -> Scalar:
     """With another expression for an element."""
     if x == access:
         return by
-    return Apply(x.function, tuple(replaced(p, access, by) for p in x.args)) if isinstance(x, Apply) else x
+    return applied(x.function, *(replaced(p, access, by) for p in x.args)) if isinstance(x, Apply) else x
 
 
 def _bound(x: Scalar) -> set[str]:

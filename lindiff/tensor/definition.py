@@ -1,0 +1,274 @@
+"""What a tensor function computes: its statements for given arrays, and its derivatives."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.arrays import foreign
+from lindiff.core.differential import Differential
+from lindiff.core.registry import rule
+from lindiff.core.variable import value
+from lindiff.programs.recorded import Recorded, record
+from lindiff.rules._common import depends_on_variables
+from lindiff.tensor.adjoints import adjoint, names_in, tangent
+from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.checking import check_inside
+from lindiff.tensor.plans import IDENTITY, Plan, planned
+from lindiff.tensor.ranges import Ranges, size_of_axis
+from lindiff.tensor.statements import Names, Statement
+
+__all__ = ["Bound", "Definition"]
+
+# Forms of arguments whose loops are kept.
+KEPT = 32
+
+
+class Definition:
+    """What is computed, of which arrays.  No data class: to rules it is one object, and no tree of others.
+
+    Parameters
+    ----------
+    arguments : tuple of (str, int)
+        Names, and how many axes.
+    statements : list of Statement
+    ranges : Ranges
+        Of the indices of the value.
+    axes : dict of str to tuple of Affine
+        The sizes of the axes of arguments.
+
+    Attributes
+    ----------
+    axes : dict of str to tuple of Affine
+        The sizes of the axes of arguments and statements.
+    """
+
+    def __init__(
+        self,
+        arguments: tuple[tuple[str, int], ...],
+        statements: list[Statement],
+        ranges: Ranges,
+        axes: dict[str, tuple[Affine, ...]],
+    ) -> None:
+        self.arguments, self.statements, self.ranges = arguments, statements, ranges
+        self.axes = axes | {s.name: s.sizes for s in statements}
+        self._plans: dict[Any, Bound] = {}
+        self._steps: dict[Any, Step] = {}
+        self._adjoints: dict[tuple[int, bool], Definition] = {}
+        self._tangents: dict[int, Definition] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Definition, (self.arguments, self.statements, self.ranges, self.axes)
+
+    @functools.cached_property
+    def integers(self) -> tuple[str, ...]:
+        """The integers that are given by name."""
+        indices = {i for s in self.statements for i in s.indices}
+        indices |= {i for s in self.statements for term in s.terms for i in term.summed}
+        arrays = {name for name, _ in self.arguments} | {s.name for s in self.statements}
+        names = {*names_in(self.statements), *(n for size in self.ranges.sizes.values() for n in size.names)}
+        free = names - indices - arrays
+        return tuple(sorted(n for n in free if ".shape[" not in n and not n.startswith("size(")))
+
+    def __call__(self, arrays: list[Any], integers: dict[str, int]) -> Any:
+        missing = [name for name in self.integers if name not in integers]
+        if missing:
+            raise TypeError(f"the integer {missing[0]} is missing: give it by name, {missing[0]}=...")
+        return of_arrays(self, tuple(sorted(integers.items())), *arrays)
+
+    # -- values --------------------------------------------------------------------------------------------
+
+    def plain(self, integers: tuple[tuple[str, int], ...], *arrays: Any) -> Any:
+        """The result, of arrays of NumPy's."""
+        dtype = _common_dtype(arrays)
+        given = [np.require(x, dtype, "A") for x in arrays]
+        with self._lock:
+            return self._bound(integers, given, dtype).run(given)
+
+    def tensors(self, integers: tuple[tuple[str, int], ...], *arrays: Any) -> tuple[dict[str, Any], Bound]:
+        """All arrays and tensors by name, and what is known of these."""
+        dtype = _common_dtype(arrays)
+        given = [np.require(x, dtype, "A") for x in arrays]
+        with self._lock:
+            bound = self._bound(integers, given, dtype)
+            return dict(zip(bound.names, bound.tensors(given), strict=True)), bound
+
+    def _bound(self, integers: tuple[tuple[str, int], ...], given: list[Any], dtype: np.dtype[Any]) -> Bound:
+        key = integers, dtype, tuple((x.shape, x.strides) for x in given)
+        bound = self._plans.get(key)
+        if bound is None:
+            bound = Bound(self, dict(integers), given, dtype)
+            if len(self._plans) >= KEPT:
+                self._plans.clear()
+            self._plans[key] = bound
+        return bound
+
+    def instruction(self, integers: tuple[tuple[str, int], ...]) -> Step:
+        """The step of a program that gives the result."""
+        with self._lock:
+            return self._steps.setdefault(integers, Step(self, integers))
+
+    # -- derivatives ---------------------------------------------------------------------------------------
+
+    def adjoint(self, place: int, conjugated: bool = False) -> Definition:
+        """Of the argument in a place; ``conjugated`` for complex numbers."""
+        with self._lock:
+            if (place, conjugated) not in self._adjoints:
+                self._adjoints[place, conjugated] = self._adjoint(place, conjugated)
+            return self._adjoints[place, conjugated]
+
+    def _adjoint(self, place: int, conjugated: bool) -> Definition:
+        by, rank = self.arguments[place]
+        last, bar = self.statements[-1], self._marked("bar")
+        sizes, alike = self.ranges.sizes, self.ranges.alike
+        statements = adjoint(self.statements, by, rank, bar, sizes, alike, conjugated)
+        return self._derived(bar(last.name), last.sizes, statements)
+
+    def tangent(self, place: int) -> Definition:
+        """Along the argument in a place."""
+        with self._lock:
+            if place not in self._tangents:
+                by, dot = self.arguments[place][0], self._marked("dot")
+                statements = tangent(self.statements, [by], dot, self.ranges.sizes)
+                self._tangents[place] = self._derived(dot(by), self.axes[by], statements)
+            return self._tangents[place]
+
+    def _marked(self, mark: str) -> Callable[[str], str]:
+        """New names, one for each name: ``x_bar`` of ``x``."""
+        names = Names({*names_in(self.statements), *(name for name, _ in self.arguments)})
+        found: dict[str, str] = {}
+
+        def marked(name: str) -> str:
+            if name not in found:
+                found[name] = names.fresh(f"{name}_{mark}")
+            return found[name]
+
+        return marked
+
+    def beside(self, statements: list[Statement]) -> Definition:
+        """Other statements of the same arguments."""
+        return Definition(self.arguments, statements, self.ranges, self.axes)
+
+    def _derived(self, direction: str, sizes: tuple[Affine, ...], statements: list[Statement]) -> Definition:
+        """The definition of a derivative, of a cotangent or a tangent, too."""
+        arguments = (*self.arguments, (direction, len(sizes)))
+        return Definition(arguments, statements, self.ranges, {**self.axes, direction: sizes})
+
+
+class Step:
+    """A definition as a step of programs."""
+
+    def __init__(self, definition: Definition, integers: tuple[tuple[str, int], ...]) -> None:
+        self._made_of = definition, integers
+        self.__name__ = f"tensor {definition.statements[-1].name}"
+
+    def __call__(self, *arrays: Any) -> Any:
+        definition, integers = self._made_of
+        return definition.plain(integers, *arrays)
+
+
+class Bound:
+    """A definition for given shapes, strides and integers: the loops of its terms, and where they write."""
+
+    def __init__(
+        self, definition: Definition, integers: dict[str, int], arrays: list[Any], dtype: np.dtype[Any]
+    ) -> None:
+        self.dtype = dtype
+        self.names = [name for name, _ in definition.arguments] + [s.name for s in definition.statements]
+        known = dict(integers)
+        held: dict[str, Any] = {}
+        for (name, rank), x in zip(definition.arguments, arrays, strict=True):
+            if x.ndim != rank:
+                raise ValueError(f"{name} has {rank} subscripts, and is given with {x.ndim} axes, {x.shape}")
+            held[name] = x
+            known |= {size_of_axis(name, axis): n for axis, n in enumerate(x.shape)}
+        known = definition.ranges.settled(known)
+        for name, x in held.items():
+            shape = tuple(_size(size, known) for size in definition.axes[name])
+            if x.shape != shape:
+                raise ValueError(f"{name} is of shape {shape}, not {x.shape}")
+        places = {name: k for k, name in enumerate(self.names)}
+        self.steps: list[tuple[tuple[int, ...], float, list[Plan]]] = []
+        for statement in definition.statements:
+            shape = tuple(_size(size, known) for size in statement.sizes)
+            known |= {size_of_axis(statement.name, axis): n for axis, n in enumerate(shape)}
+            check_inside(statement, known, {name: x.shape for name, x in held.items()})
+            out = np.empty(shape, dtype)
+            kinds = {term.kind for term in statement.terms}
+            plans = [
+                plan
+                for term in statement.terms
+                if (plan := planned(statement, term, known, held, places, out)) is not None
+            ]
+            self.steps.append((shape, IDENTITY[kinds.pop()] if kinds else 0.0, plans))
+            held[statement.name] = out
+        self.known = known
+
+    def run(self, arrays: list[Any]) -> Any:
+        """The last tensor; a number without axes."""
+        out = self.tensors(arrays)[-1]
+        return out if out.ndim else out[()]
+
+    def tensors(self, arrays: list[Any]) -> list[Any]:
+        """The arrays, and all tensors behind them."""
+        held = list(arrays)
+        results = len(arrays) + len(self.steps)
+        for shape, identity, plans in self.steps:
+            out = np.full(shape, identity, self.dtype)
+            for plan in plans:
+                padding = [None] * (results - len(held))
+                plan.nest.run([*held, *padding, *plan.numbers], out)
+            held.append(out)
+        return held
+
+
+def _common_dtype(arrays: tuple[Any, ...]) -> np.dtype[Any]:
+    """In which a tensor is computed: that of its arrays; double precision for integers."""
+    if any(foreign(x) is not None for x in arrays):
+        raise TypeError("tensor functions take arrays of NumPy's: write cupy.asnumpy(x)")
+    dtype = np.result_type(*arrays) if arrays else np.dtype(np.float64)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if dtype.char not in "fdFD":
+        raise TypeError(f"tensor functions compute in single and double precision, not in {dtype}")
+    return dtype
+
+
+def _size(size: Affine, known: Mapping[str, int]) -> int:
+    number = affine(size).substituted(known).number
+    assert isinstance(number, int)
+    return number
+
+
+@rule
+def of_arrays(definition: Definition, integers: tuple[tuple[str, int], ...], *arrays: Any) -> Any:
+    """The result of a definition."""
+    known = dict(integers)
+
+    def pullback(y_bar: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
+        is_complex = any(np.iscomplexobj(value(x)) for x in (*arrays, y_bar))
+
+        def of(place: int) -> Any:
+            x_bar = definition.adjoint(place, is_complex)([*arrays, y_bar], known)
+            return x_bar if np.iscomplexobj(value(arrays[place])) else np.real(x_bar)
+
+        return (None, None, *(of(k) if k + 2 in active else None for k in range(len(arrays))))
+
+    def pushforward(_: Any, __: Any, *dots: Any) -> Any:
+        parts = [
+            definition.tangent(k)([*arrays, dot], known) for k, dot in enumerate(dots) if dot is not None
+        ]
+        return functools.reduce(np.add, parts)
+
+    if depends_on_variables(arrays):  # of an enclosing trace
+        result = of_arrays(definition, integers, *arrays)
+    elif any(type(x) is Recorded for x in arrays):
+        result = record(definition.instruction(integers), arrays, {})
+    else:
+        result = definition.plain(integers, *arrays)
+    return result, Differential(pushforward, pullback, selective=True)
