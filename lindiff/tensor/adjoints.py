@@ -32,7 +32,18 @@ from lindiff.tensor.expressions import (
 from lindiff.tensor.partials import partial
 from lindiff.tensor.ranges import size_of_axis
 from lindiff.tensor.solving import solved
-from lindiff.tensor.statements import NEW_INDICES, Names, Statement, Term, box_of, free_names, replaced, tidy
+from lindiff.tensor.statements import (
+    NEW_INDICES,
+    Names,
+    Statement,
+    Term,
+    box_of,
+    free_names,
+    of_known_shapes,
+    replaced,
+    shapes_of,
+    tidy,
+)
 
 __all__ = ["Contribution", "Contributions", "adjoint", "tangent"]
 
@@ -148,6 +159,8 @@ class _Adjoint:
                         )
         sizes = tuple(affine(size_of_axis(by, axis)) for axis in range(rank))
         found.append(self.gathered(by, sizes, contributions))
+        shapes = shapes_of([*self.statements, *self.of_value])
+        found = [of_known_shapes(statement, shapes) for statement in found]
         return _needed([*self.statements, *self.of_value, *found])
 
     def depending_on(self, by: str) -> set[str]:
@@ -283,7 +296,8 @@ def tangent(
     if statements[-1].name not in moving:
         last = statements[-1]
         found.append(Statement(dot(last.name), last.indices, last.sizes, ()))
-    return _needed(found)
+    shapes = shapes_of(found)
+    return _needed([of_known_shapes(statement, shapes) for statement in found])
 
 
 def _pushed(

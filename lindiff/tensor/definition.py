@@ -16,11 +16,12 @@ from lindiff.core.variable import value
 from lindiff.programs.recorded import Recorded, record
 from lindiff.rules._common import depends_on_variables
 from lindiff.tensor.adjoints import adjoint, names_in, tangent
-from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.checking import check_inside
+from lindiff.tensor.expressions import Number, Scalar
 from lindiff.tensor.plans import IDENTITY, Plan, planned
 from lindiff.tensor.ranges import Ranges, size_of_axis
-from lindiff.tensor.statements import Names, Statement
+from lindiff.tensor.statements import Names, Statement, with_numbers
 
 __all__ = ["Bound", "Definition"]
 
@@ -58,6 +59,7 @@ class Definition:
         self.axes = axes | {s.name: s.sizes for s in statements}
         self._plans: dict[Any, Bound] = {}
         self._steps: dict[Any, Step] = {}
+        self._of_integers: dict[Any, Definition] = {}
         self._adjoints: dict[tuple[int, bool], Definition] = {}
         self._tangents: dict[int, Definition] = {}
         self._lock = threading.Lock()
@@ -75,6 +77,11 @@ class Definition:
         free = names - indices - arrays
         return tuple(sorted(n for n in free if ".shape[" not in n and not n.startswith("size(")))
 
+    @functools.cached_property
+    def has_complex_numbers(self) -> bool:
+        """Whether complex numbers are written in it."""
+        return any(map(_is_complex, (term.body for s in self.statements for term in s.terms)))
+
     def __call__(self, arrays: list[Any], integers: dict[str, int]) -> Any:
         missing = [name for name in self.integers if name not in integers]
         if missing:
@@ -85,14 +92,14 @@ class Definition:
 
     def plain(self, integers: tuple[tuple[str, int], ...], *arrays: Any) -> Any:
         """The result, of arrays of NumPy's."""
-        dtype = _common_dtype(arrays)
+        dtype = _common_dtype(arrays, self.has_complex_numbers)
         given = [np.require(x, dtype, "A") for x in arrays]
         with self._lock:
             return self._bound(integers, given, dtype).run(given)
 
     def tensors(self, integers: tuple[tuple[str, int], ...], *arrays: Any) -> tuple[dict[str, Any], Bound]:
         """All arrays and tensors by name, and what is known of these."""
-        dtype = _common_dtype(arrays)
+        dtype = _common_dtype(arrays, self.has_complex_numbers)
         given = [np.require(x, dtype, "A") for x in arrays]
         with self._lock:
             bound = self._bound(integers, given, dtype)
@@ -112,6 +119,17 @@ class Definition:
         """The step of a program that gives the result."""
         with self._lock:
             return self._steps.setdefault(integers, Step(self, integers))
+
+    def of_integers(self, integers: tuple[tuple[str, int], ...]) -> Definition:
+        """The same with numbers in the place of integers that are given by name."""
+        with self._lock:
+            if integers not in self._of_integers:
+                by: dict[str, AffineLike] = dict(integers)
+                statements = [with_numbers(statement, by) for statement in self.statements]
+                axes = {name: tuple(x.substituted(by) for x in sizes) for name, sizes in self.axes.items()}
+                found = Definition(self.arguments, statements, self.ranges.with_numbers(by), axes)
+                self._of_integers[integers] = found
+            return self._of_integers[integers]
 
     # -- derivatives ---------------------------------------------------------------------------------------
 
@@ -227,13 +245,18 @@ class Bound:
         return held
 
 
-def _common_dtype(arrays: tuple[Any, ...]) -> np.dtype[Any]:
+def _is_complex(x: Scalar) -> bool:
+    return (isinstance(x, Number) and isinstance(x.value, complex)) or any(map(_is_complex, x.parts))
+
+
+def _common_dtype(arrays: tuple[Any, ...], beside_complex: bool) -> np.dtype[Any]:
     """In which a tensor is computed: that of its arrays; double precision for integers."""
     if any(foreign(x) is not None for x in arrays):
         raise TypeError("tensor functions take arrays of NumPy's: write cupy.asnumpy(x)")
     dtype = np.result_type(*arrays) if arrays else np.dtype(np.float64)
-    if dtype.kind in "biu":
-        return np.dtype(np.float64)
+    dtype = np.dtype(np.float64) if dtype.kind in "biu" else dtype
+    if beside_complex:
+        dtype = np.result_type(dtype, np.complex64)
     if dtype.char not in "fdFD":
         raise TypeError(f"tensor functions compute in single and double precision, not in {dtype}")
     return dtype
@@ -248,21 +271,21 @@ def _size(size: Affine, known: Mapping[str, int]) -> int:
 @rule
 def of_arrays(definition: Definition, integers: tuple[tuple[str, int], ...], *arrays: Any) -> Any:
     """The result of a definition."""
-    known = dict(integers)
+    exact = (
+        definition.of_integers(integers) if integers else definition
+    )  # which every equation can be solved of
 
     def pullback(y_bar: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
         is_complex = any(np.iscomplexobj(value(x)) for x in (*arrays, y_bar))
 
         def of(place: int) -> Any:
-            x_bar = definition.adjoint(place, is_complex)([*arrays, y_bar], known)
+            x_bar = exact.adjoint(place, is_complex)([*arrays, y_bar], {})
             return x_bar if np.iscomplexobj(value(arrays[place])) else np.real(x_bar)
 
         return (None, None, *(of(k) if k + 2 in active else None for k in range(len(arrays))))
 
     def pushforward(_: Any, __: Any, *dots: Any) -> Any:
-        parts = [
-            definition.tangent(k)([*arrays, dot], known) for k, dot in enumerate(dots) if dot is not None
-        ]
+        parts = [exact.tangent(k)([*arrays, dot], {}) for k, dot in enumerate(dots) if dot is not None]
         return functools.reduce(np.add, parts)
 
     if depends_on_variables(arrays):  # of an enclosing trace

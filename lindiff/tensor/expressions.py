@@ -6,6 +6,7 @@ functions, which are written for arrays, give their partial derivatives as expre
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -85,6 +86,17 @@ class Scalar:
     # For the rules of elementwise functions, which ask whether they are given complex numbers.
     dtype = np.dtype(np.float64)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scalar):
+            raise TypeError("elements are compared by np.equal")
+        return self is other or (type(self) is type(other) and vars(self) == vars(other))
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __bool__(self) -> bool:
+        raise TypeError("whether an element is true depends on the indices: write np.where")
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options or ufunc.nout != 1:
             return NotImplemented
@@ -161,14 +173,14 @@ class Scalar:
         return ()
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=False)
 class Number(Scalar):
     """The same number everywhere."""
 
     value: Any
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=False)
 class Access(Scalar):
     """An element of an array; ``outside`` says what is where its subscripts are not in the array."""
 
@@ -177,21 +189,21 @@ class Access(Scalar):
     outside: Outside = "error"
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=False)
 class Coordinate(Scalar):
     """The value of an index, or of a form of indices, as a number."""
 
     form: Affine
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=False)
 class Bracket(Scalar):
     """1 where all conditions hold, 0 elsewhere: Iverson's bracket."""
 
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=False)
 class Apply(Scalar):
     """A function of numbers, a ufunc or ``np.where``."""
 
@@ -203,7 +215,7 @@ class Apply(Scalar):
         return self.args
 
 
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True, eq=False)
 class Reduction(Scalar):
     """The sum, product, maximum or minimum over indices under conditions."""
 
@@ -237,7 +249,7 @@ def applied(function: Callable[..., Any], *args: Scalar) -> Scalar:
     if function is chain and isinstance(args[0], Number) and args[0].value != 0:
         return applied(np.multiply, *args)
     if all(isinstance(x, Number) for x in args):
-        return Number(function(*(x.value for x in args)))  # type: ignore[attr-defined]
+        return Number(_of_numbers(function, [x.value for x in args]))  # type: ignore[attr-defined]
     if function is np.multiply:
         x, y = args
         if _is(x, 0) or _is(y, 0):
@@ -253,6 +265,26 @@ def applied(function: Callable[..., Any], *args: Scalar) -> Scalar:
     elif function is np.negative and isinstance(args[0], Apply) and args[0].function is np.negative:
         return args[0].args[0]
     return Apply(function, args)
+
+
+# What Python computes of its own numbers, of integers of any size.
+_OF_PYTHON: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.power: operator.pow,
+    np.negative: operator.neg,
+}
+
+
+def _of_numbers(function: Callable[..., Any], numbers: list[Any]) -> Any:
+    try:
+        return _OF_PYTHON[function](*numbers)
+    except (KeyError, ArithmeticError):
+        with np.errstate(all="ignore"):
+            found = function(*(x if isinstance(x, complex) else float(x) for x in numbers))
+        return found.item() if isinstance(found, (np.generic, np.ndarray)) else found
 
 
 def chain(x_bar: Any, slope: Any) -> Any:
@@ -278,17 +310,28 @@ def product(factors: Iterable[Scalar]) -> Scalar:
     return reduce(lambda x, y: x * y, factors, ONE)
 
 
+def _as_number(x: Any) -> Any:
+    """A truth value as 1 or 0, to compute with."""
+    return np.multiply(x, 1.0) if getattr(x, "dtype", None) == np.bool_ else x
+
+
 def evaluated(x: Scalar, leaves: Mapping[Scalar, Any]) -> Any:
     """An expression of what stands for its leaves."""
     if x in leaves:
         return leaves[x]
     if isinstance(x, Number):
-        return x.value
+        return x.value if isinstance(x.value, complex) else float(x.value)
     assert isinstance(x, Apply)
     args = [evaluated(part, leaves) for part in x.args]
     if x.function is np.where and getattr(args[0], "dtype", np.bool_) != np.bool_:
         args[0] = np.not_equal(args[0], 0)
-    return args[0] ** args[1] if x.function is np.power else x.function(*args)
+    elif x.function is np.power:
+        exponent = x.args[1]
+        is_whole = isinstance(exponent, Number) and isinstance(exponent.value, int)
+        return args[0] ** (exponent.value if is_whole else args[1])  # type: ignore[attr-defined]
+    elif x.function not in (np.logical_and, np.logical_or, np.logical_not):
+        args[x.function is np.where :] = [_as_number(arg) for arg in args[x.function is np.where :]]
+    return x.function(*args)
 
 
 def accesses(x: Scalar) -> Iterator[Access]:

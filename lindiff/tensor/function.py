@@ -15,7 +15,7 @@ from lindiff.tensor.definition import Definition
 from lindiff.tensor.expressions import Outside, accesses
 from lindiff.tensor.notation import latex_of, text_of
 from lindiff.tensor.ranges import Ranges, size_of_axis, uniquely_bound
-from lindiff.tensor.reading import Equation, read
+from lindiff.tensor.reading import Equation, TensorSyntaxError, read
 from lindiff.tensor.sparse import SparseJacobian
 from lindiff.tensor.statements import statements_of
 
@@ -89,8 +89,13 @@ def tensor(
     for each in [outside] if isinstance(outside, str) else outside.values():
         if each not in get_args(Outside):
             raise ValueError(f"outside is {', '.join(map(repr, get_args(Outside)))}, not {each!r}")
-    equation = uniquely_bound(read(text, functions or {}, outside))
-    return TensorFunction(equation, Ranges.of(equation, ranges or {}))
+    try:
+        equation, written = uniquely_bound(read(text, functions or {}, outside))
+        return TensorFunction(equation, Ranges.of(equation, ranges or {}, written))
+    except RecursionError:
+        raise TensorSyntaxError(
+            f"an expression of {len(text)} letters is too long: write sums over indices"
+        ) from None
 
 
 class TensorFunction:

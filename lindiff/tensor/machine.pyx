@@ -166,7 +166,7 @@ cdef class Nest:
         cdef char *to = cnp.PyArray_BYTES(out)
         for k in range(self.count):
             if self.inputs[k].source in (ELEMENT, OR_ZERO, WRAPPED):
-                self.inputs[k].data = cnp.PyArray_BYTES(<cnp.ndarray>arrays[self.inputs[k].place])
+                self.inputs[k].data = cnp.PyArray_BYTES(<cnp.ndarray?>arrays[self.inputs[k].place])
         cdef void *programs[MOST]
         for k in range(self.stage_count):
             programs[k] = <void *>self.programs[k]

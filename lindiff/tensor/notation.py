@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from lindiff.tensor.affine import Affine
+from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import (
     Access,
     Apply,
@@ -36,7 +36,7 @@ Axes = Mapping[str, tuple[Affine, ...]]
 
 
 def text_of(statements: Iterable[Statement], axes: Axes) -> str:
-    """Index notation, as :func:`lindiff.tensor` reads it; a line for each tensor.
+    """Index notation, a line for each tensor.
 
     Indices that subscript an axis from its begin to its end are not said to.
     """
@@ -68,6 +68,8 @@ def _said(term: Term, axes: Axes) -> list[Condition]:
             index = subscript.text()
             if index in subscript.names:
                 implied.update(box_of((index,), (size,)))
+    for index in term.summed:  # what says no more than how far the index goes
+        implied.update(box_of((index,), (affine(f"size({index})"),)))
     return [c for c in term.domain if c not in implied]
 
 

@@ -197,6 +197,8 @@ class _Planner:
         """As the machine takes it: with a divisor behind."""
         divisor = x.denominator()
         whole = x * divisor
+        unknown = whole.names - set(self.loops)
+        assert not unknown, f"{', '.join(unknown)} of a subscript is not known"
         row = [int(whole.terms.get((name,), 0)) for name in self.loops]
         numbers = [*row, int(whole.constant), divisor]
         if max(map(abs, numbers)) > _LARGEST:
@@ -253,6 +255,10 @@ class _Planner:
         guards: list[list[int]] = []
         if x.outside == "wrap" and array.ndim:
             for subscript, size, step in zip(subscripts, array.shape, array.strides, strict=True):
+                if size == 0:
+                    raise IndexError(
+                        f"{self.statement.name}: {x.array} has no elements, of shape {array.shape}"
+                    )
                 *form, divisor = self.form(subscript)
                 guards += [[*form, size], [*self.form(affine(step))[:-1], divisor]]
             return _SOURCE["wrapped"], place, self.form(affine(0)), guards
@@ -296,8 +302,12 @@ def rows_of(conditions: list[Condition], loops: list[str]) -> tuple[list[Row], l
     rows: list[Row] = []
     congruences: list[Congruence] = []
     for c in conditions:
+        unknown = c.form.names - set(loops)
+        assert not unknown, f"{', '.join(unknown)} of a condition is not known"
         row = (*(int(c.form.terms.get((name,), 0)) for name in loops), int(c.form.constant))
-        if c.kind == "%":
+        if c.kind == "%" and c.modulus.constant == 0:  # of an axis without elements
+            rows.append((*(0 for _ in loops), -1))
+        elif c.kind == "%":
             congruences.append(Congruence(row, int(c.modulus.constant)))
         else:
             rows.append(row)

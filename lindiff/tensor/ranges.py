@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor
 
-from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.expressions import Access, Condition, Reduction, Scalar
 from lindiff.tensor.reading import Equation
 
@@ -37,12 +37,13 @@ class Ranges:
 
     sizes: dict[str, Affine] = field(default_factory=dict)
     same: list[tuple[str, Affine, Affine]] = field(default_factory=list)
+    _written: dict[str, str] = field(default_factory=dict)
     _searched: dict[str, list[Condition]] = field(default_factory=dict)
     _subscripts: list[tuple[Access, int, Affine]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, equation: Equation, given: Mapping[str, int | str]) -> Ranges:
-        """Of an equation with one name for one index."""
+    def of(cls, equation: Equation, given: Mapping[str, int | str], written: Mapping[str, str]) -> Ranges:
+        """Of an equation with one name for one index, some of which are written with others."""
         found = cls()
         conditions = [*equation.conditions, *_conditions(equation.body)]
         _refuse_empty_words(conditions)
@@ -63,8 +64,8 @@ class Ranges:
                 for access, axis, subscript in found._subscripts
                 if subscript == affine(index) and not found._is_shifted(index, access, axis)
             ]
-            if index in given:
-                found.sizes[index] = affine(given[index])
+            if written.get(index, index) in given:
+                found.sizes[index] = affine(given[written.get(index, index)])
             elif ends:
                 found.sizes[index] = ends[0]
                 found.same += [(index, ends[0], end) for end in dict.fromkeys(ends[1:]) if end != ends[0]]
@@ -78,6 +79,16 @@ class Ranges:
         return access.outside == "error" and any(
             other.array == access.array and k == axis and index in form.names and form != affine(index)
             for other, k, form in self._subscripts
+        )
+
+    def with_numbers(self, by: Mapping[str, AffineLike]) -> Ranges:
+        """The same with numbers in the place of integers."""
+        return Ranges(
+            {index: size.substituted(by) for index, size in self.sizes.items()},
+            [(index, one.substituted(by), other.substituted(by)) for index, one, other in self.same],
+            self._written,
+            {index: [c.substituted(by) for c in conditions] for index, conditions in self._searched.items()},
+            [(access, axis, form.substituted(by)) for access, axis, form in self._subscripts],
         )
 
     @property
@@ -98,13 +109,14 @@ class Ranges:
                     del searched[index]
                     progress = True
             if not progress:
-                index = next(iter(searched))
+                index = self._written.get(first := next(iter(searched)), first)
                 raise ValueError(
                     f"the range of {index} cannot be found: give ranges={{'{index}': ...}}, or a condition"
                 )
         for index, one, other in self.same:
             a, b = (x.substituted(known).number for x in (one, other))
             if a != b:
+                index = self._written.get(index, index)
                 raise ValueError(f"{index} has two ranges: {one.text()} is {a} and {other.text()} is {b}")
         return known
 
@@ -159,13 +171,14 @@ def _refuse_empty_words(conditions: list[Condition]) -> None:
             )
 
 
-def uniquely_bound(equation: Equation) -> Equation:
-    """With another name for an index that a second reduction binds, too."""
+def uniquely_bound(equation: Equation) -> tuple[Equation, dict[str, str]]:
+    """With another name for an index that a second reduction binds, too; and what is written for it."""
     from lindiff.tensor.expressions import Apply, substituted
     from lindiff.tensor.statements import Names, free_names
 
     taken = free_names(equation.body) | set(equation.indices) | {a.array for a in _accesses(equation.body)}
     names = Names(taken)
+    written: dict[str, str] = {}
 
     def rebound(x: Scalar) -> Scalar:
         if isinstance(x, Apply):
@@ -173,10 +186,12 @@ def uniquely_bound(equation: Equation) -> Equation:
         if not isinstance(x, Reduction):
             return x
         new = {index: names.fresh(index) for index in x.indices}
+        written.update({name: index for index, name in new.items()})
         conditions = tuple(c.substituted(new) for c in x.conditions)
         return Reduction(x.kind, tuple(new.values()), conditions, rebound(substituted(x.body, new)))
 
-    return Equation(equation.name, equation.indices, equation.conditions, rebound(equation.body))
+    body = rebound(equation.body)
+    return Equation(equation.name, equation.indices, equation.conditions, body), written
 
 
 def _bound(x: Scalar) -> Iterator[str]:

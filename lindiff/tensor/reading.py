@@ -181,7 +181,13 @@ class _Reader:
             if modulus.names & set(self.scope) or (number is not None and number < 1):
                 self.fail("a remainder is one of a positive integer", token.start, token.end)
             self.expect("==")
-            return [Condition("%", left - self.form(), modulus)]
+            start, right = self.next.start, self.form()
+            if self.take("%"):
+                if self.form() != modulus:
+                    self.fail("two remainders are of one integer", token.start, self.next.start)
+            elif not _is_remainder(right.number, number):
+                self.fail("a remainder is a number from 0 on below its integer", start, self.next.start)
+            return [Condition("%", left - right, modulus)]
         found = []
         first = self.next
         while sign := self.take("<", "<=", ">", ">=", "==", "!="):
@@ -353,6 +359,10 @@ class _Reader:
         if token.text in NAMES_OF_NUMBERS:
             return scalar(NAMES_OF_NUMBERS[token.text])
         return Access(token.text, ())
+
+
+def _is_remainder(x: Any, modulus: Any) -> bool:
+    return x is not None and x >= 0 and (modulus is None or x < modulus)
 
 
 def _number(text: str) -> Any:

@@ -6,13 +6,13 @@ a function of one array's elements that stands in a larger loop: what is compute
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.expressions import (
     Access,
     Apply,
@@ -199,7 +199,8 @@ class _Normal:
             terms.append(tidy(Term("sum", (), scope.domain, body)))
         sizes = tuple(self.sizes[index] for index in equation.indices)
         self.found.append(Statement(equation.name, equation.indices, sizes, tuple(terms)))
-        return self.found
+        shapes = shapes_of(self.found)
+        return [of_known_shapes(statement, shapes) for statement in self.found]
 
     def term(self, x: Scalar, scope: _Scope, is_alone: bool) -> Term:
         """A summand as the sum that is among its factors, or another reduction that is all there is."""
@@ -239,7 +240,9 @@ class _Normal:
     def of_one_element(self, x: Apply, scope: _Scope) -> Access | None:
         """A function of one array's elements, computed once for each of them where loops would repeat it."""
         found = list(accesses(x))
-        if len(found) != 1 or len(found[0].subscripts) >= len(scope.indices) or not _is_costly(x):
+        if len(found) != 1 or not _is_of_elements(x) or not _is_costly(x):
+            return None
+        if len(found[0].subscripts) >= len(scope.indices):
             return None
         (access,) = found
         leaves: dict[Scalar, Any] = {access: 0.0}
@@ -293,13 +296,16 @@ def tidy(term: Term) -> Term:
 _CHEAP = (np.add, np.subtract, np.multiply, np.negative)
 
 
+def _is_of_elements(x: Scalar) -> bool:
+    """Whether an expression is made of elements and numbers alone, of no index."""
+    if isinstance(x, Apply):
+        return all(map(_is_of_elements, x.args))
+    return isinstance(x, (Access, Number))
+
+
 def _is_costly(x: Scalar) -> bool:
-    """Whether an expression is a function of elements alone, and more than sums and products of these."""
-    if isinstance(x, (Reduction, Bracket, Coordinate)):
-        return False
-    parts = [part for part in x.parts if not isinstance(part, (Number, Access))]
-    is_plain = all(isinstance(part, Apply) for part in parts)
-    return is_plain and isinstance(x, Apply) and (x.function not in _CHEAP or any(map(_is_costly, parts)))
+    """Whether an expression is more than sums and products."""
+    return isinstance(x, Apply) and (x.function not in _CHEAP or any(map(_is_costly, x.args)))
 
 
 def replaced(x: Scalar, access: Access, by: Scalar) -> Scalar:
@@ -307,6 +313,35 @@ def replaced(x: Scalar, access: Access, by: Scalar) -> Scalar:
     if x == access:
         return by
     return applied(x.function, *(replaced(p, access, by) for p in x.args)) if isinstance(x, Apply) else x
+
+
+def shapes_of(statements: Iterable[Statement]) -> dict[str, Affine]:
+    """How long the axes of tensors are, by the names that sizes of axes have."""
+    return {size_of_axis(s.name, axis): size for s in statements for axis, size in enumerate(s.sizes)}
+
+
+def with_numbers(statement: Statement, by: Mapping[str, AffineLike]) -> Statement:
+    """With numbers in the place of integers."""
+    terms = tuple(
+        tidy(
+            replace(
+                term,
+                domain=tuple(c.substituted(by) for c in term.domain),
+                body=substituted(term.body, by),
+            )
+        )
+        for term in statement.terms
+    )
+    sizes = tuple(size.substituted(by) for size in statement.sizes)
+    return replace(statement, sizes=sizes, terms=terms)
+
+
+def of_known_shapes(statement: Statement, shapes: dict[str, Affine]) -> Statement:
+    """With the sizes of tensors in the place of their names."""
+    terms = tuple(
+        replace(term, domain=tuple(c.substituted(shapes) for c in term.domain)) for term in statement.terms
+    )
+    return replace(statement, terms=terms)
 
 
 def _bound(x: Scalar) -> set[str]:
