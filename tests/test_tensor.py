@@ -410,6 +410,129 @@ def test_functions_of_the_users():
     np.testing.assert_allclose(ld.grad(lambda x: np.sum(softplus(x)))(x), 1 / (1 + np.exp(-2 * x)))
 
 
+# -- what has gone wrong -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("f[i] = sum[k] cos(i*x[k])", {"i": 3}, lambda x: [np.sum(np.cos(i * x)) for i in range(3)]),
+        ("f[i] = sum[k] sin(x[i+k]*(k + 1))", {"k": 2}, lambda x: np.sin(x[:-1]) + np.sin(2 * x[1:])),
+        ("f[i] = sum[k] 1/(x[k] + i + 9)", {"i": 2}, lambda x: [np.sum(1 / (x + i + 9)) for i in range(2)]),
+        ("f[i] = sum[k] where(greater(k, i), x[k], 0)", {"i": 2}, lambda x: [np.sum(x[1:]), np.sum(x[2:])]),
+        ("f[i] = sum[k] exp([i == k]*x[k])", {"i": 2}, lambda x: np.exp(x[:2]) + len(x) - 1),
+    ],
+)
+def test_indices_within_functions_of_elements(text, options, expected):
+    x = numbers(5)
+    function = ld.tensor(text, ranges=options)
+    np.testing.assert_allclose(function(x), expected(x), rtol=1e-13)
+    gradient = ld.grad(lambda x: np.sum(np.stack(expected(x))))(x)
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(function(x)))(x), gradient, rtol=1e-12)
+
+
+def test_functions_of_elements_beside_zeros():
+    x, ranges = np.array([0.3, -0.7, 1.1, 0.4]), {"i": 4, "k": 2}
+    function = ld.tensor("f[i] = sum[k] sin(x[i-k])", ranges=ranges, outside="zero")
+    np.testing.assert_allclose(function(x), np.sin(x) + np.append(0.0, np.sin(x[:-1])))
+    gradient = np.cos(x) * np.array([2.0, 2.0, 2.0, 1.0])
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(function(x)))(x), gradient)
+    np.testing.assert_allclose(ld.jvp(lambda x: np.sum(function(x)), (x,), (x,))[1], np.sum(gradient * x))
+
+
+@pytest.mark.parametrize(
+    "name", ["f_bar", "x_bar", "u_bar", "u_dot", "x_dot", "f_dot", "u", "sum1", "ties", "p"]
+)
+def test_arrays_with_the_names_of_derivatives(name):
+    function = ld.tensor(f"f[i] = sum[k] tanh(x[k])*{name}[i]*x[i]")
+    expected = lambda x, y: np.sum(np.tanh(x)) * y * x
+    x, y = numbers(4), numbers(4)
+    for k in range(2):
+        for f in (function, expected):
+            assert f(x, y).shape == (4,)
+        total, other = (lambda *v, f=f: np.sum(f(*v) ** 2) for f in (function, expected))
+        np.testing.assert_allclose(ld.grad(total, k)(x, y), ld.grad(other, k)(x, y))
+        along = [
+            lambda v, f=f, k=k: f(*(v if j == k else (x, y)[j] for j in range(2))) for f in (total, other)
+        ]
+        first, second = (ld.jvp(lambda v, f=f: ld.jvp(f, (v,), (x,))[1], (x,), (y,)) for f in along)
+        np.testing.assert_allclose(first, second)
+        twice, second = (ld.grad(lambda v, f=f: np.sum(ld.grad(f)(v) * y))((x, y)[k]) for f in along)
+        np.testing.assert_allclose(twice, second)
+
+
+@pytest.mark.parametrize("result", ["x_bar", "u", "f_bar"])
+def test_results_with_the_names_of_derivatives(result):
+    function = ld.tensor(f"{result}[i] = sum[k] tanh(x[k])*x[i]")
+    x = numbers(4)
+    expected = ld.grad(lambda x: np.sum(np.sum(np.tanh(x)) * x))(x)
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(function(x)))(x), expected)
+
+
+def test_one_name_for_indices_of_several_reductions():
+    x = np.arange(1.0, 6.0)
+    function = ld.tensor("f = (sum[k] x[k]) + (sum[k] x[k]**2)", ranges={"k": 2})
+    assert function(x) == 8.0
+    with pytest.raises(ValueError, match="the range of k cannot be found"):
+        ld.tensor("f = (sum[k, l] x[k + l]) + (sum[k] x[k])")(x)
+
+
+def test_numbers_of_every_kind():
+    x = np.array([1.0, 2.0])
+    for text, expected in {
+        "f[i] = 2j*x[i]": 2j * x,
+        "f[i] = exp(1j*x[i])": np.exp(1j * x),
+        "f[i] = 10**20*x[i]": 1e20 * x,
+        "f[i] = 100000000000000000000*x[i]": 1e20 * x,
+        "f[i] = 2**64*x[i]": 2.0**64 * x,
+        "f[i] = 2**-1*x[i]": x / 2,
+        "f[i] = x[i]**-2": x**-2,
+        "f[i] = where(greater(x[i], 1), 1, 2)": [2.0, 1.0],
+        "f[i] = 1 - greater(x[i], 1)": [1.0, 0.0],
+        "f[i] = -greater(x[i], 1)**2": [0.0, -1.0],
+    }.items():
+        np.testing.assert_allclose(ld.tensor(text)(x), expected, rtol=1e-15, err_msg=text)
+    for text, expected in {"f = sum[i] x[i]**-2": -2 * x**-3, "f = sum[i] 1/x[i]": -(x**-2)}.items():
+        np.testing.assert_allclose(ld.grad(ld.tensor(text))(x), expected, rtol=1e-15, err_msg=text)
+
+
+@pytest.mark.parametrize("m", [-1, 0, 1, 2])
+def test_an_integer_that_multiplies_the_only_index(m):
+    x = numbers(12)
+    function = ld.tensor("f[i] = x[m*i + 5]**2", ranges={"i": 3})
+    expected = lambda x: x[[5, 5 + m, 5 + 2 * m]] ** 2
+    np.testing.assert_allclose(function(x, m=m), expected(x))
+    for transform in (ld.grad, ld.hessian):
+        found = transform(lambda x: np.sum(function(x, m=m)))(x)
+        np.testing.assert_allclose(found, transform(lambda x: np.sum(expected(x)))(x))
+
+
+def test_functions_that_ask_for_truth_are_refused():
+    for function in (lambda a: a if a > 0 else -a, lambda a: 1.0 if a == 0 else a):
+        with pytest.raises(TensorSyntaxError, match="g cannot be read"):
+            ld.tensor("f[i] = g(x[i])", functions={"g": function})
+
+
+def test_remainders_on_both_sides():
+    x = np.arange(7.0)
+    found = ld.tensor("f[i] = sum[k | k % 3 == i % 3] x[k]", ranges={"i": 3})(x)
+    np.testing.assert_allclose(found, [x[i::3].sum() for i in range(3)])
+    for wrong in ("k % 3 == 5", "k % 3 == -1", "k % 3 == i", "k % 3 == i % 2"):
+        with pytest.raises(TensorSyntaxError, match="remainder"):
+            ld.tensor(f"f[i] = sum[k | {wrong}] x[k]", ranges={"i": 3})
+
+
+def test_a_ring_without_elements():
+    with pytest.raises(IndexError, match="has no elements"):
+        ld.tensor("f[i] = x[i - 1]", ranges={"i": 3}, outside="wrap")(np.ones(0))
+    assert ld.tensor("f[i] = x[i - 1]", outside="wrap", ranges={"i": "n"})(np.ones(0), n=0).shape == (0,)
+
+
+def test_an_expression_that_is_too_long():
+    with pytest.raises(TensorSyntaxError, match="too long"):
+        ld.tensor("f[i] = " + " + ".join(["x[i]"] * 3000))
+
+
 # -- in the house --------------------------------------------------------------------------------------------
 
 

@@ -328,7 +328,7 @@ def evaluated(x: Scalar, leaves: Mapping[Scalar, Any]) -> Any:
     elif x.function is np.power:
         exponent = x.args[1]
         is_whole = isinstance(exponent, Number) and isinstance(exponent.value, int)
-        return args[0] ** (exponent.value if is_whole else args[1])  # type: ignore[attr-defined]
+        return _as_number(args[0]) ** (exponent.value if is_whole else args[1])  # type: ignore[attr-defined]
     elif x.function not in (np.logical_and, np.logical_or, np.logical_not):
         args[x.function is np.where :] = [_as_number(arg) for arg in args[x.function is np.where :]]
     return x.function(*args)
