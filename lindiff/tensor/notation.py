@@ -69,7 +69,8 @@ def _said(term: Term, axes: Axes) -> list[Condition]:
             if index in subscript.names:
                 implied.update(box_of((index,), (size,)))
     for index in term.summed:  # what says no more than how far the index goes
-        implied.update(box_of((index,), (affine(f"size({index})"),)))
+        own = box_of((index,), (affine(f"size({index})"),))
+        implied.update(own if set(own) <= set(term.domain) else ())
     return [c for c in term.domain if c not in implied]
 
 
