@@ -29,16 +29,14 @@ from lindiff.tensor.expressions import (
     chained,
     substituted,
 )
+from lindiff.tensor.names import Names, free_names, size_of_axis
 from lindiff.tensor.partials import partial
-from lindiff.tensor.ranges import size_of_axis
 from lindiff.tensor.solving import solved
 from lindiff.tensor.statements import (
     NEW_INDICES,
-    Names,
     Statement,
     Term,
     box_of,
-    free_names,
     of_known_shapes,
     replaced,
     shapes_of,

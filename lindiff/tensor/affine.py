@@ -6,7 +6,7 @@ later.  A form is affine in the indices where no product has two of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from math import lcm
 from typing import TypeAlias, Union
@@ -119,16 +119,11 @@ class Affine:
         """The least number that makes all coefficients integers."""
         return lcm(*(c.denominator for c in self.terms.values()))
 
-    def text(self, order: Iterable[str] = ()) -> str:
-        """As it is written, names in ``order`` first."""
-        ranks = {name: k for k, name in enumerate(order)}
-
-        def place(product: tuple[str, ...]) -> tuple[bool, int, tuple[str, ...]]:
-            return not product, min((ranks.get(name, len(ranks)) for name in product), default=0), product
-
+    def text(self) -> str:
+        """As it is written, the constant last."""
         divisor = self.denominator()
         written = ""
-        for product in sorted(self.terms, key=place):
+        for product in sorted(self.terms, key=lambda names: (not names, names)):
             c = self.terms[product] * divisor
             sign = "-" if c < 0 else "+"
             factors = [str(abs(c))] * (abs(c) != 1 or not product) + list(product)

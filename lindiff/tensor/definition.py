@@ -19,9 +19,10 @@ from lindiff.tensor.adjoints import adjoint, names_in, tangent
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.checking import check_inside
 from lindiff.tensor.expressions import Number, Scalar
+from lindiff.tensor.names import Names, size_of_axis
 from lindiff.tensor.plans import IDENTITY, Plan, planned
-from lindiff.tensor.ranges import Ranges, size_of_axis
-from lindiff.tensor.statements import Names, Statement, with_numbers
+from lindiff.tensor.ranges import Ranges
+from lindiff.tensor.statements import Statement, with_numbers
 
 __all__ = ["Bound", "Definition"]
 

@@ -13,8 +13,9 @@ from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.tensor.affine import affine
 from lindiff.tensor.definition import Definition
 from lindiff.tensor.expressions import Outside, accesses
+from lindiff.tensor.names import size_of_axis
 from lindiff.tensor.notation import latex_of, text_of
-from lindiff.tensor.ranges import Ranges, size_of_axis, uniquely_bound
+from lindiff.tensor.ranges import Ranges, uniquely_bound
 from lindiff.tensor.reading import Equation, TensorSyntaxError, read
 from lindiff.tensor.sparse import SparseJacobian
 from lindiff.tensor.statements import statements_of

@@ -103,8 +103,3 @@ class Lattice:
     @property
     def rank(self) -> int:
         return len(self.divisors)
-
-    @property
-    def kernel(self) -> Matrix:
-        """A basis of the integer z with ``A z = 0``, one a column."""
-        return [row[self.rank :] for row in self.columns]

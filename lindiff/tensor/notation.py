@@ -15,6 +15,7 @@ from lindiff.tensor.expressions import (
     Coordinate,
     Number,
     Scalar,
+    accesses,
     chain,
 )
 from lindiff.tensor.statements import Statement, Term, box_of
@@ -63,7 +64,7 @@ def _term(term: Term, axes: Axes) -> str:
 def _said(term: Term, axes: Axes) -> list[Condition]:
     """The conditions but for the ranges of indices that go over a whole axis."""
     implied: set[Condition] = set()
-    for access in _elements(term.body):
+    for access in accesses(term.body):
         for subscript, size in zip(access.subscripts, axes[access.array], strict=True):
             index = subscript.text()
             if index in subscript.names:
@@ -72,13 +73,6 @@ def _said(term: Term, axes: Axes) -> list[Condition]:
         own = box_of((index,), (affine(f"size({index})"),))
         implied.update(own if set(own) <= set(term.domain) else ())
     return [c for c in term.domain if c not in implied]
-
-
-def _elements(x: Scalar) -> Iterable[Access]:
-    if isinstance(x, Access):
-        yield x
-    for part in x.parts:
-        yield from _elements(part)
 
 
 def condition_text(c: Condition) -> str:

@@ -23,6 +23,7 @@ from lindiff.tensor.expressions import (
     Coordinate,
     Number,
     Scalar,
+    accesses,
     evaluated,
 )
 from lindiff.tensor.machine import Nest, sources
@@ -46,11 +47,8 @@ _LONG = 64
 
 @dataclass
 class Plan:
-    """A term for given shapes: its loops, outermost first, and the nest that runs them; None where there is
-    nothing to do."""
+    """A term for given shapes: the nest of its loops, and the numbers in it."""
 
-    loops: list[str]
-    levels: list[Level]
     nest: Nest
     numbers: list[Any]
 
@@ -131,7 +129,7 @@ class _Planner:
             IDENTITY[self.term.kind],
             self.out.dtype.num,
         )
-        return Plan(self.loops, levels, nest, self.numbers)
+        return Plan(nest, self.numbers)
 
     # -- loops ---------------------------------------------------------------------------------------------
 
@@ -167,23 +165,11 @@ class _Planner:
 
     def worth(self, name: str, length: int) -> tuple[float, float]:
         """How well a loop is an innermost one: long, and over neighbours in memory."""
-        steps = [self.stride(access).coefficient(name).number for access in self.accesses()]
+        steps = [self.stride(access).coefficient(name).number for access in accesses(self.term.body)]
         if not self.term.summed:
             steps.append(dict(zip(self.statement.indices, self.out.strides, strict=True)).get(name, 0))
         near = sum(step in (0, self.out.itemsize) for step in steps) / max(len(steps), 1)
         return min(length, _LONG) * (0.25 + near), near
-
-    def accesses(self) -> list[Access]:
-        found: list[Access] = []
-
-        def look(x: Scalar) -> None:
-            if isinstance(x, Access):
-                found.append(x)
-            for part in x.parts:
-                look(part)
-
-        look(self.term.body)
-        return found
 
     def stride(self, access: Access) -> Affine:
         """Where an element is, in bytes."""

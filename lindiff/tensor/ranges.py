@@ -12,15 +12,11 @@ from dataclasses import dataclass, field
 from math import floor
 
 from lindiff.tensor.affine import Affine, AffineLike, affine
-from lindiff.tensor.expressions import Access, Condition, Reduction, Scalar
+from lindiff.tensor.expressions import Access, Apply, Condition, Reduction, Scalar, accesses, substituted
+from lindiff.tensor.names import Names, bound_names, free_names, size_of_axis
 from lindiff.tensor.reading import Equation
 
-__all__ = ["Ranges", "size_of_axis", "uniquely_bound"]
-
-
-def size_of_axis(array: str, axis: int) -> str:
-    """The name of an integer: how long an axis is."""
-    return f"{array}.shape[{axis}]"
+__all__ = ["Ranges", "uniquely_bound"]
 
 
 @dataclass
@@ -47,7 +43,7 @@ class Ranges:
         found = cls()
         conditions = [*equation.conditions, *_conditions(equation.body)]
         _refuse_empty_words(conditions)
-        indices = [*equation.indices, *_bound(equation.body)]
+        indices = [*equation.indices, *bound_names(equation.body)]
         for name in given:
             if name not in indices:
                 raise ValueError(
@@ -55,7 +51,7 @@ class Ranges:
                 )
         found._subscripts = [
             (access, axis, subscript)
-            for access in _accesses(equation.body)
+            for access in accesses(equation.body)
             for axis, subscript in enumerate(access.subscripts)
         ]
         for index in indices:
@@ -173,10 +169,7 @@ def _refuse_empty_words(conditions: list[Condition]) -> None:
 
 def uniquely_bound(equation: Equation) -> tuple[Equation, dict[str, str]]:
     """With another name for an index that a second reduction binds, too; and what is written for it."""
-    from lindiff.tensor.expressions import Apply, substituted
-    from lindiff.tensor.statements import Names, free_names
-
-    taken = free_names(equation.body) | set(equation.indices) | {a.array for a in _accesses(equation.body)}
+    taken = free_names(equation.body) | set(equation.indices) | {a.array for a in accesses(equation.body)}
     names = Names(taken)
     written: dict[str, str] = {}
 
@@ -194,22 +187,8 @@ def uniquely_bound(equation: Equation) -> tuple[Equation, dict[str, str]]:
     return Equation(equation.name, equation.indices, equation.conditions, body), written
 
 
-def _bound(x: Scalar) -> Iterator[str]:
-    if isinstance(x, Reduction):
-        yield from x.indices
-    for part in x.parts:
-        yield from _bound(part)
-
-
 def _conditions(x: Scalar) -> Iterator[Condition]:
     if isinstance(x, Reduction):
         yield from x.conditions
     for part in x.parts:
         yield from _conditions(part)
-
-
-def _accesses(x: Scalar) -> Iterator[Access]:
-    if isinstance(x, Access):
-        yield x
-    for part in x.parts:
-        yield from _accesses(part)

@@ -25,6 +25,7 @@ from lindiff.tensor.expressions import (
     Outside,
     Reduction,
     Scalar,
+    accesses,
     applied,
     at_least,
     equal,
@@ -145,7 +146,7 @@ class _Reader:
         body = self.sum_of_terms()
         if self.next.kind != "end":
             self.fail("the expression ends before this", self.next.start, self.next.end)
-        if any(access.array == name.text for access in _all_accesses(body)):
+        if any(access.array == name.text for access in accesses(body)):
             self.fail(f"{name.text} is what is defined: it cannot be used", name.start, name.end)
         return Equation(name.text, indices, conditions, body)
 
@@ -367,7 +368,3 @@ def _is_remainder(x: Any, modulus: Any) -> bool:
 
 def _number(text: str) -> Any:
     return int(text) if text.isdigit() else complex(text) if text[-1] == "j" else float(text)
-
-
-def _all_accesses(x: Scalar) -> list[Access]:
-    return [x] if isinstance(x, Access) else [found for part in x.parts for found in _all_accesses(part)]

@@ -18,7 +18,6 @@ from lindiff.tensor.expressions import (
     Apply,
     Bracket,
     Condition,
-    Coordinate,
     Number,
     Reduction,
     Scalar,
@@ -29,10 +28,10 @@ from lindiff.tensor.expressions import (
     product,
     substituted,
 )
-from lindiff.tensor.ranges import size_of_axis
+from lindiff.tensor.names import Names, bound_names, free_names, size_of_axis
 from lindiff.tensor.reading import Equation
 
-__all__ = ["Names", "Statement", "Term", "factors_of", "free_names", "statements_of", "tidy"]
+__all__ = ["Statement", "Term", "factors_of", "statements_of", "tidy"]
 
 
 # What indices are called that no expression has named.
@@ -78,41 +77,6 @@ def box_of(indices: Iterable[str], sizes: Iterable[Affine]) -> tuple[Condition, 
         for index, size in zip(indices, sizes, strict=True)
         for condition in (at_least(index, 0), at_least(size, affine(index) + 1))
     )
-
-
-class Names:
-    """Names that nothing has yet."""
-
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = set(taken)
-
-    def take(self, names: Iterable[str]) -> None:
-        """Let nothing else have these."""
-        self._taken.update(names)
-
-    def fresh(self, like: str) -> str:
-        """``like`` itself, or with a number behind it."""
-        name, k = like, 1
-        while name in self._taken:
-            k += 1
-            name = f"{like}{k}"
-        self._taken.add(name)
-        return name
-
-
-def free_names(x: Scalar) -> set[str]:
-    """The indices and integers in an expression."""
-    if isinstance(x, Access):
-        return {name for s in x.subscripts for name in s.names}
-    if isinstance(x, Coordinate):
-        return x.form.names
-    if isinstance(x, Bracket):
-        return {name for c in x.conditions for name in c.form.names}
-    found = {name for part in x.parts for name in free_names(part)}
-    if isinstance(x, Reduction):
-        found |= {name for c in x.conditions for name in c.form.names}
-        found -= set(x.indices)
-    return found
 
 
 def factors_of(x: Scalar) -> Iterator[Scalar]:
@@ -180,7 +144,7 @@ class _Normal:
         self.equation, self.sizes = equation, sizes
         self.found: list[Statement] = []
         taken = {access.array for access in accesses(equation.body)} | free_names(equation.body)
-        self.names = Names({equation.name, *equation.indices, *taken, *_bound(equation.body)})
+        self.names = Names({equation.name, *equation.indices, *taken, *bound_names(equation.body)})
 
     def statements(self) -> list[Statement]:
         equation = self.equation
@@ -342,11 +306,6 @@ def of_known_shapes(statement: Statement, shapes: dict[str, Affine]) -> Statemen
         replace(term, domain=tuple(c.substituted(shapes) for c in term.domain)) for term in statement.terms
     )
     return replace(statement, terms=terms)
-
-
-def _bound(x: Scalar) -> set[str]:
-    found = {name for part in x.parts for name in _bound(part)}
-    return found | set(x.indices) if isinstance(x, Reduction) else found
 
 
 def renamed(statement: Statement, names: dict[str, str]) -> Statement:

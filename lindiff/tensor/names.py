@@ -1,0 +1,57 @@
+"""Names in expressions: which there are, new ones, and those of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from lindiff.tensor.expressions import Access, Bracket, Coordinate, Reduction, Scalar
+
+__all__ = ["Names", "bound_names", "free_names", "size_of_axis"]
+
+
+def size_of_axis(array: str, axis: int) -> str:
+    """The name of an integer: how long an axis is."""
+    return f"{array}.shape[{axis}]"
+
+
+class Names:
+    """Names that nothing has yet."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+
+    def take(self, names: Iterable[str]) -> None:
+        """Let nothing else have these."""
+        self._taken.update(names)
+
+    def fresh(self, like: str) -> str:
+        """``like`` itself, or with a number behind it."""
+        name, k = like, 1
+        while name in self._taken:
+            k += 1
+            name = f"{like}{k}"
+        self._taken.add(name)
+        return name
+
+
+def free_names(x: Scalar) -> set[str]:
+    """The indices and integers in an expression."""
+    if isinstance(x, Access):
+        return {name for s in x.subscripts for name in s.names}
+    if isinstance(x, Coordinate):
+        return x.form.names
+    if isinstance(x, Bracket):
+        return {name for c in x.conditions for name in c.form.names}
+    found = {name for part in x.parts for name in free_names(part)}
+    if isinstance(x, Reduction):
+        found |= {name for c in x.conditions for name in c.form.names}
+        found -= set(x.indices)
+    return found
+
+
+def bound_names(x: Scalar) -> Iterator[str]:
+    """The indices of the reductions in an expression."""
+    if isinstance(x, Reduction):
+        yield from x.indices
+    for part in x.parts:
+        yield from bound_names(part)
