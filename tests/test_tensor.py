@@ -473,8 +473,11 @@ def test_one_name_for_indices_of_several_reductions():
     x = np.arange(1.0, 6.0)
     function = ld.tensor("f = (sum[k] x[k]) + (sum[k] x[k]**2)", ranges={"k": 2})
     assert function(x) == 8.0
-    with pytest.raises(ValueError, match="the range of k cannot be found"):
-        ld.tensor("f = (sum[k, l] x[k + l]) + (sum[k] x[k])")(x)
+    for text in ("(sum[k, l] x[k + l]) + (sum[k] x[k])", "(sum[k] x[k]) + (sum[k, l] x[k + l])"):
+        with pytest.raises(ValueError, match="the range of k cannot be found"):
+            ld.tensor(f"f = {text}")(x)
+    with pytest.raises(ValueError, match=r"there is no index k2; there are k$"):
+        ld.tensor("f = (sum[k] x[k]) + (sum[k] x[k]**2)", ranges={"k2": 2})
 
 
 def test_numbers_of_every_kind():

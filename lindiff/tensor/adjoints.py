@@ -139,6 +139,7 @@ class _Adjoint:
         indices = {i for s in statements for i in s.indices}
         self.told = used - indices - {i for s in statements for term in s.terms for i in term.summed}
         self.of_value: list[Statement] = []  # what adjoints need besides the value's own
+        self._shares: dict[tuple[str, Term], Scalar] = {}
 
     def of(self, by: str, rank: int) -> list[Statement]:
         depending = self.depending_on(by)
@@ -178,16 +179,25 @@ class _Adjoint:
         f_bar = Access(self.bar(statement.name), tuple(map(affine, statement.indices)))
         conditions = (*statement.box(), *term.domain)
         indices = (*statement.indices[::-1], *term.summed[::-1])
+        body = chained(f_bar * self.share(statement, term), slope)
+        yield Contribution(access, indices, conditions, body)
+
+    def share(self, statement: Statement, term: Term) -> Scalar:
+        """The derivative of a reduction by each of its numbers."""
+        key = statement.name, term
+        if key not in self._shares:
+            self._shares[key] = self._share(statement, term)
+        return self._shares[key]
+
+    def _share(self, statement: Statement, term: Term) -> Scalar:
         if term.kind == "sum":
-            yield Contribution(access, indices, conditions, chained(f_bar, slope))
-        elif term.kind == "prod":
+            return Number(1)
+        if term.kind == "prod":
             before, after = (self.part_of_product(statement, term, behind) for behind in (False, True))
-            yield Contribution(access, indices, conditions, chained(f_bar * before * after, slope))
-        else:
-            value = Access(statement.name, tuple(map(affine, statement.indices)))
-            is_extreme = Apply(np.equal, (term.body, value))
-            ties = self.ties(statement, term, is_extreme)
-            yield Contribution(access, indices, conditions, chained(f_bar / ties * is_extreme, slope))
+            return before * after
+        value = Access(statement.name, tuple(map(affine, statement.indices)))
+        is_extreme = Apply(np.equal, (term.body, value))
+        return 1 / self.ties(statement, term, is_extreme) * is_extreme
 
     def part_of_product(self, statement: Statement, term: Term, behind: bool) -> Access:
         """The product of what comes before each of the factors, or behind it."""
@@ -309,11 +319,5 @@ def _pushed(
                 total = total + chained(replace(access, array=dot(access.array)), slope)
     if total == ZERO:
         return
-    if term.kind == "prod":
-        before, after = (extra.part_of_product(statement, term, behind) for behind in (False, True))
-        total = before * after * total
-    elif term.kind in ("max", "min"):
-        value = Access(statement.name, tuple(map(affine, statement.indices)))
-        is_extreme = Apply(np.equal, (term.body, value))
-        total = total * is_extreme / extra.ties(statement, term, is_extreme)
-    yield tidy(Term("sum", term.summed, term.domain, total))
+    share = extra.share(statement, term)
+    yield tidy(Term("sum", term.summed, term.domain, total * share))

@@ -93,18 +93,21 @@ class Definition:
 
     def plain(self, integers: tuple[tuple[str, int], ...], *arrays: Any) -> Any:
         """The result, of arrays of NumPy's."""
-        dtype = _common_dtype(arrays, self.has_complex_numbers)
-        given = [np.require(x, dtype, "A") for x in arrays]
+        given, dtype = self._given(arrays)
         with self._lock:
             return self._bound(integers, given, dtype).run(given)
 
     def tensors(self, integers: tuple[tuple[str, int], ...], *arrays: Any) -> tuple[dict[str, Any], Bound]:
         """All arrays and tensors by name, and what is known of these."""
-        dtype = _common_dtype(arrays, self.has_complex_numbers)
-        given = [np.require(x, dtype, "A") for x in arrays]
+        given, dtype = self._given(arrays)
         with self._lock:
             bound = self._bound(integers, given, dtype)
             return dict(zip(bound.names, bound.tensors(given), strict=True)), bound
+
+    def _given(self, arrays: tuple[Any, ...]) -> tuple[list[Any], np.dtype[Any]]:
+        """The arrays in the type that is computed in."""
+        dtype = _common_dtype(arrays, self.has_complex_numbers)
+        return [np.require(x, dtype, "A") for x in arrays], dtype
 
     def _bound(self, integers: tuple[tuple[str, int], ...], given: list[Any], dtype: np.dtype[Any]) -> Bound:
         key = integers, dtype, tuple((x.shape, x.strides) for x in given)
@@ -272,21 +275,22 @@ def _size(size: Affine, known: Mapping[str, int]) -> int:
 @rule
 def of_arrays(definition: Definition, integers: tuple[tuple[str, int], ...], *arrays: Any) -> Any:
     """The result of a definition."""
-    exact = (
-        definition.of_integers(integers) if integers else definition
-    )  # which every equation can be solved of
+
+    def exact() -> Definition:
+        """With numbers alone, of which every equation can be solved."""
+        return definition.of_integers(integers) if integers else definition
 
     def pullback(y_bar: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
         is_complex = any(np.iscomplexobj(value(x)) for x in (*arrays, y_bar))
 
         def of(place: int) -> Any:
-            x_bar = exact.adjoint(place, is_complex)([*arrays, y_bar], {})
+            x_bar = exact().adjoint(place, is_complex)([*arrays, y_bar], {})
             return x_bar if np.iscomplexobj(value(arrays[place])) else np.real(x_bar)
 
         return (None, None, *(of(k) if k + 2 in active else None for k in range(len(arrays))))
 
     def pushforward(_: Any, __: Any, *dots: Any) -> Any:
-        parts = [exact.tangent(k)([*arrays, dot], {}) for k, dot in enumerate(dots) if dot is not None]
+        parts = [exact().tangent(k)([*arrays, dot], {}) for k, dot in enumerate(dots) if dot is not None]
         return functools.reduce(np.add, parts)
 
     if depends_on_variables(arrays):  # of an enclosing trace

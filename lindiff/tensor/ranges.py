@@ -40,15 +40,14 @@ class Ranges:
     @classmethod
     def of(cls, equation: Equation, given: Mapping[str, int | str], written: Mapping[str, str]) -> Ranges:
         """Of an equation with one name for one index, some of which are written with others."""
-        found = cls()
+        found = cls(_written=dict(written))
         conditions = [*equation.conditions, *_conditions(equation.body)]
         _refuse_empty_words(conditions)
         indices = [*equation.indices, *bound_names(equation.body)]
+        known = dict.fromkeys(written.get(index, index) for index in indices)
         for name in given:
-            if name not in indices:
-                raise ValueError(
-                    f"ranges: there is no index {name}; there are {', '.join(indices) or 'none'}"
-                )
+            if name not in known:
+                raise ValueError(f"ranges: there is no index {name}; there are {', '.join(known) or 'none'}")
         found._subscripts = [
             (access, axis, subscript)
             for access in accesses(equation.body)

@@ -56,6 +56,11 @@ class Term:
     domain: tuple[Condition, ...]
     body: Scalar
 
+    def substituted(self, by: Mapping[str, AffineLike]) -> Term:
+        """With forms in place of names that it does not sum over."""
+        domain = tuple(c.substituted(by) for c in self.domain)
+        return replace(self, domain=domain, body=substituted(self.body, by))
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -251,10 +256,8 @@ def tidy(term: Term) -> Term:
                 domain += [at_least(subscript, 0), at_least(size, subscript + 1)]
             factor = Access(factor.array, factor.subscripts)
         factors.append(factor)
-    body: Scalar = Number(1)
-    for factor in factors:
-        body = body * factor
-    return replace(term, domain=tuple(c for c in dict.fromkeys(domain) if c.holds is not True), body=body)
+    domain = [c for c in dict.fromkeys(domain) if c.holds is not True]
+    return replace(term, domain=tuple(domain), body=product(factors))
 
 
 _CHEAP = (np.add, np.subtract, np.multiply, np.negative)
@@ -286,42 +289,20 @@ def shapes_of(statements: Iterable[Statement]) -> dict[str, Affine]:
 
 def with_numbers(statement: Statement, by: Mapping[str, AffineLike]) -> Statement:
     """With numbers in the place of integers."""
-    terms = tuple(
-        tidy(
-            replace(
-                term,
-                domain=tuple(c.substituted(by) for c in term.domain),
-                body=substituted(term.body, by),
-            )
-        )
-        for term in statement.terms
-    )
     sizes = tuple(size.substituted(by) for size in statement.sizes)
-    return replace(statement, sizes=sizes, terms=terms)
+    return replace(statement, sizes=sizes, terms=tuple(tidy(t.substituted(by)) for t in statement.terms))
 
 
 def of_known_shapes(statement: Statement, shapes: dict[str, Affine]) -> Statement:
     """With the sizes of tensors in the place of their names."""
-    terms = tuple(
-        replace(term, domain=tuple(c.substituted(shapes) for c in term.domain)) for term in statement.terms
-    )
-    return replace(statement, terms=terms)
+    return replace(statement, terms=tuple(t.substituted(shapes) for t in statement.terms))
 
 
 def renamed(statement: Statement, names: dict[str, str]) -> Statement:
     """With other names for indices."""
 
-    def of_term(term: Term) -> Term:
-        return replace(
-            term,
-            summed=tuple(names.get(index, index) for index in term.summed),
-            domain=tuple(c.substituted(names) for c in term.domain),
-            body=substituted(term.body, names),
-        )
+    def new(indices: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names.get(index, index) for index in indices)
 
-    return Statement(
-        statement.name,
-        tuple(names.get(index, index) for index in statement.indices),
-        statement.sizes,
-        tuple(map(of_term, statement.terms)),
-    )
+    terms = tuple(replace(t.substituted(names), summed=new(t.summed)) for t in statement.terms)
+    return replace(statement, indices=new(statement.indices), terms=terms)
