@@ -19,10 +19,12 @@ from lindiff.tensor.adjoints import adjoint, names_in, tangent
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.checking import check_inside
 from lindiff.tensor.expressions import Number, Scalar
+from lindiff.tensor.fillings import Filling, fillings_of
+from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import Names, size_of_axis
-from lindiff.tensor.plans import IDENTITY, Plan, planned
 from lindiff.tensor.ranges import Ranges
 from lindiff.tensor.statements import Statement, with_numbers
+from lindiff.tensor.updates import update_of
 
 __all__ = ["Bound", "Definition"]
 
@@ -214,38 +216,39 @@ class Bound:
             shape = tuple(_size(size, known) for size in definition.axes[name])
             if x.shape != shape:
                 raise ValueError(f"{name} is of shape {shape}, not {x.shape}")
-        places = {name: k for k, name in enumerate(self.names)}
-        self.steps: list[tuple[tuple[int, ...], float, list[Plan]]] = []
+        self._fillings: list[Filling] = []
+        shapes = {name: x.shape for name, x in held.items()}
+        names = Names({*names_in(definition.statements), *held})
         for statement in definition.statements:
             shape = tuple(_size(size, known) for size in statement.sizes)
             known |= {size_of_axis(statement.name, axis): n for axis, n in enumerate(shape)}
-            check_inside(statement, known, {name: x.shape for name, x in held.items()})
-            out = np.empty(shape, dtype)
-            kinds = {term.kind for term in statement.terms}
-            plans = [
-                plan
-                for term in statement.terms
-                if (plan := planned(statement, term, known, held, places, out)) is not None
-            ]
-            self.steps.append((shape, IDENTITY[kinds.pop()] if kinds else 0.0, plans))
-            held[statement.name] = out
+            check_inside(statement, known, shapes)
+            updates = [update_of(statement, term, known) for term in statement.terms]
+            self._fillings += fillings_of(statement.name, shape, updates, shapes, names)
+            shapes[statement.name] = shape
         self.known = known
+        arguments = [name for name, _ in definition.arguments]
+        places = {name: k for k, name in enumerate([*arguments, *(f.name for f in self._fillings)])}
+        self._places = [places[name] for name in self.names]
+        layouts = {name: Layout.of(x) for name, x in held.items()}
+        layouts |= {f.name: Layout.by_rows(f.shape, dtype) for f in self._fillings}
+        for filling in self._fillings:
+            filling.plan(layouts, places)
 
     def run(self, arrays: list[Any]) -> Any:
         """The last tensor; a number without axes."""
-        out = self.tensors(arrays)[-1]
+        out = self._all(arrays)[-1]
         return out if out.ndim else out[()]
 
     def tensors(self, arrays: list[Any]) -> list[Any]:
         """The arrays, and all tensors behind them."""
-        held = list(arrays)
-        results = len(arrays) + len(self.steps)
-        for shape, identity, plans in self.steps:
-            out = np.full(shape, identity, self.dtype)
-            for plan in plans:
-                padding = [None] * (results - len(held))
-                plan.nest.run([*held, *padding, *plan.numbers], out)
-            held.append(out)
+        found = self._all(arrays)
+        return [found[place] for place in self._places]
+
+    def _all(self, arrays: list[Any]) -> list[Any]:
+        held = [*arrays, *(None for _ in self._fillings)]
+        for place, filling in enumerate(self._fillings, len(arrays)):
+            held[place] = filling.run(held)
         return held
 
 

@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from lindiff.kernels.loops cimport Loop, Operand, Program, find_loop
+from lindiff.tensor.forms cimport floor_div, keep_from
 
 import numpy as np
 
@@ -415,12 +416,6 @@ cdef inline int64_t value(const int64_t *form, const int64_t *at, int loops, int
     return total
 
 
-cdef inline int64_t floor_div(int64_t x, int64_t divisor) noexcept nogil:
-    if divisor == 1:
-        return x
-    return x // divisor if x >= 0 else -((-x + divisor - 1) // divisor)
-
-
 cdef inline int64_t exactly(int64_t x, int64_t divisor) noexcept nogil:
     return x if divisor == 1 else x // divisor if x >= 0 else -(-x // divisor)
 
@@ -465,20 +460,6 @@ cdef int64_t inverse(int64_t x, int64_t modulus) noexcept nogil:
         a, b = b, a - q * b
         s, t = t, s - q * t
     return s % modulus
-
-
-cdef int keep_from(int64_t start, int64_t by, int64_t *first, int64_t *last) noexcept nogil:
-    """Narrow places i to those with ``start + i by >= 0``."""
-    cdef int64_t bound
-    if by == 0:
-        if start < 0:
-            last[0] = first[0] - 1
-    elif by > 0:
-        bound = -floor_div(start, by)
-        first[0] = max(first[0], bound)
-    else:
-        last[0] = min(last[0], floor_div(start, -by))
-    return 0
 
 
 cdef int put(char *to, double x, int kind) noexcept nogil:

@@ -7,27 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lindiff.core.formula import read
 from lindiff.kernels.loops import Program
 from lindiff.tensor.affine import Affine, affine
-from lindiff.tensor.bounds import Congruence, Level, Row, levels_of
+from lindiff.tensor.bounds import Level, levels_of
 from lindiff.tensor.expressions import (
     Access,
     Apply,
     Bracket,
-    Condition,
     Coordinate,
     Number,
     Scalar,
     accesses,
     evaluated,
 )
+from lindiff.tensor.gemm import Product
+from lindiff.tensor.layouts import Layout
 from lindiff.tensor.machine import Nest, sources
-from lindiff.tensor.statements import Statement, Term, box_of
+from lindiff.tensor.products import matrices_of, place_in_bytes, planned_product
+from lindiff.tensor.updates import Update, lengths_of, rows_of
+from lindiff.tensor.views import Copy, copy_of
 
 __all__ = ["COMBINE", "IDENTITY", "Plan", "planned"]
 
@@ -46,72 +49,67 @@ _LONG = 64
 
 
 @dataclass
-class Plan:
-    """A term for given shapes: the nest of its loops, and the numbers in it."""
+class Loops:
+    """An update as loops: the nest, and the numbers in it."""
 
     nest: Nest
     numbers: list[Any]
 
+    def run(self, arrays: list[Any], out: Any) -> None:
+        """Combine with what is in ``out``."""
+        self.nest.run([*arrays, *self.numbers], out)
+
+
+# What carries out an update, of a list of arrays.
+Plan: TypeAlias = Loops | Product | Copy
+
 
 def planned(
-    statement: Statement,
-    term: Term,
-    known: Mapping[str, int],
-    arrays: Mapping[str, Any],
-    places: dict[str, int],
-    out: Any,
+    update: Update, layouts: Mapping[str, Layout], places: Mapping[str, int], out: Layout, by_loops: bool = False
 ) -> Plan | None:
-    """The plan of a term; None where its domain is empty.
+    """The plan of an update; None where there is nothing in its loops.
 
     Parameters
     ----------
-    statement : Statement
-    term : Term
-    known : dict of str to int
-        All integers.
-    arrays : dict of str to ndarray
-        Of one dtype.
+    update : Update
+    layouts : dict of str to Layout
+        Of arrays of one dtype.
     places : dict of str to int
-        Where these will be in the list that the nest is given; numbers are put behind them.
-    out : ndarray
-        The result.
+        Where these will be in the list that the plan is given, which is as long as this.
+    out : Layout
+        Of the result.
+    by_loops : bool, default False
+        Whether loops are asked for: nothing is multiplied by zeros that conditions leave out.
     """
-    sizes = [int(size.substituted(known).number) for size in statement.sizes]  # type: ignore[arg-type]
-    conditions = [
-        *box_of(statement.indices, map(affine, sizes)),
-        *(c.substituted(known) for c in term.domain),
-    ]
-    return _Planner(statement, term, known, arrays, places, out, conditions).plan()
+    matrices = None if by_loops else matrices_of(update)
+    if matrices is not None:
+        return planned_product(matrices, update, layouts, places, out)
+    if isinstance(update.body, Access):
+        array = update.body.array
+        copy = copy_of(update, layouts[array], places[array], out, COMBINE[update.kind])
+        if copy is not None:
+            return copy
+    return _Planner(update, layouts, places, out).plan()
 
 
 @dataclass
 class _Planner:
-    statement: Statement
-    term: Term
-    known: Mapping[str, int]
-    arrays: Mapping[str, Any]
-    places: dict[str, int]
-    out: Any
-    conditions: list[Condition]
+    update: Update
+    layouts: Mapping[str, Layout]
+    places: Mapping[str, int]
+    out: Layout
     loops: list[str] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)
     stages: list[Any] = field(default_factory=list)
     numbers: list[Any] = field(default_factory=list)
     found: dict[Scalar, int] = field(default_factory=dict)
 
-    def plan(self) -> Plan | None:
+    def plan(self) -> Loops | None:
         self.loops = self.order()
-        levels = levels_of(*rows_of(self.conditions, self.loops), len(self.loops))
+        levels = levels_of(*rows_of(self.update.conditions, self.loops), len(self.loops))
         if levels is None:
             return None
-        body, factors = self.reduced(self.term.body)
-        place = sum(
-            (
-                affine(index) * step
-                for index, step in zip(self.statement.indices, self.out.strides, strict=True)
-            ),
-            affine(0),
-        )
+        body, factors = self.reduced(self.update.body)
         beside = self.beside()
         if beside is None:
             return None
@@ -122,34 +120,39 @@ class _Planner:
             self.stages,
             body,
             factors,
-            self.form(place),
+            self.form(self.to),
             free,
             hull,
-            COMBINE[self.term.kind],
-            IDENTITY[self.term.kind],
+            COMBINE[self.update.kind],
+            IDENTITY[self.update.kind],
             self.out.dtype.num,
         )
-        return Plan(nest, self.numbers)
+        return Loops(nest, self.numbers)
+
+    @property
+    def to(self) -> Affine:
+        """Where the result is, in bytes."""
+        return place_in_bytes(self.update.subscripts, self.out.strides)
 
     # -- loops ---------------------------------------------------------------------------------------------
 
     def order(self) -> list[str]:
         """The loops: those of the result, those that are summed, and the innermost one behind them."""
-        loops = [*self.statement.indices, *self.term.summed]
+        loops = list(self.update.loops)
         if not loops:
             return []
-        lengths = lengths_of(self.conditions, loops)
+        lengths = lengths_of(self.update.conditions, loops)
         innermost = max(loops, key=lambda name: self.worth(name, lengths[name]))
         return [name for name in loops if name != innermost] + [innermost]
 
     def beside(self) -> tuple[int, tuple[list[list[int]], list[list[int]]]] | None:
         """How many loops are around those that are summed beside the result, and the bounds of the innermost
         one given these; -1 without such, and None where there is nothing in them."""
-        if not self.term.summed or self.loops[-1] not in self.statement.indices:
+        if not self.update.summed or self.loops[-1] not in self.update.free:
             return -1, ([], [])
-        free = len(self.statement.indices) - 1
+        free = len(self.update.free) - 1
         order = [*self.loops[:free], self.loops[-1], *self.loops[free:-1]]
-        levels = levels_of(*rows_of(self.conditions, order), len(order))
+        levels = levels_of(*rows_of(self.update.conditions, order), len(order))
         if levels is None:
             return None
         lower, upper, _ = self.forms_of(levels[free])
@@ -165,19 +168,15 @@ class _Planner:
 
     def worth(self, name: str, length: int) -> tuple[float, float]:
         """How well a loop is an innermost one: long, and over neighbours in memory."""
-        steps = [self.stride(access).coefficient(name).number for access in accesses(self.term.body)]
-        if not self.term.summed:
-            steps.append(dict(zip(self.statement.indices, self.out.strides, strict=True)).get(name, 0))
+        steps = [self.stride(access).coefficient(name).number for access in accesses(self.update.body)]
+        if not self.update.summed:
+            steps.append(self.to.coefficient(name).number)
         near = sum(step in (0, self.out.itemsize) for step in steps) / max(len(steps), 1)
         return min(length, _LONG) * (0.25 + near), near
 
     def stride(self, access: Access) -> Affine:
         """Where an element is, in bytes."""
-        steps = self.arrays[access.array].strides
-        place = affine(0)
-        for subscript, step in zip(access.subscripts, steps, strict=True):
-            place = place + subscript.substituted(self.known) * step
-        return place
+        return place_in_bytes(access.subscripts, self.layouts[access.array].strides)
 
     def form(self, x: Affine) -> list[int]:
         """As the machine takes it: with a divisor behind."""
@@ -189,7 +188,7 @@ class _Planner:
         numbers = [*row, int(whole.constant), divisor]
         if max(map(abs, numbers)) > _LARGEST:
             raise OverflowError(
-                f"{self.statement.name}: an integer of {max(map(abs, numbers))} in subscripts"
+                f"{self.update.of}: an integer of {max(map(abs, numbers))} in subscripts"
             )
         return numbers
 
@@ -202,7 +201,7 @@ class _Planner:
     def reduced(self, body: Scalar) -> tuple[int, tuple[int, int]]:
         """The input that is reduced, or the two whose product is summed."""
         is_product = isinstance(body, Apply) and body.function is np.multiply
-        if self.term.kind == "sum" and is_product:
+        if self.update.kind == "sum" and is_product:
             x, y = body.args  # type: ignore[attr-defined]
             return -1, (self.input(x), self.input(y))
         return self.input(body), (0, 0)
@@ -223,11 +222,10 @@ class _Planner:
             self.numbers.append(np.full(1, x.value, self.out.dtype))
             return _SOURCE["element"], len(self.places) + len(self.numbers) - 1, nothing, []
         if isinstance(x, Coordinate):
-            return _SOURCE["coordinate"], 0, self.form(x.form.substituted(self.known)), []
+            return _SOURCE["coordinate"], 0, self.form(x.form), []
         assert isinstance(x, Bracket)
         guards = []
-        for condition in x.conditions:
-            c = condition.substituted(self.known)
+        for c in x.conditions:
             sides = [c.form, -c.form] if c.kind == "==" else [c.form]
             guards += [
                 [*self.form(side)[:-1], int(c.modulus.constant) if c.kind == "%" else 1] for side in sides
@@ -236,20 +234,19 @@ class _Planner:
 
     def element(self, x: Access) -> tuple[int, int, list[int], list[list[int]]]:
         """An element of an array, and what says where it lies."""
-        array, place = self.arrays[x.array], self.places[x.array]
-        subscripts = [subscript.substituted(self.known) for subscript in x.subscripts]
+        array, place = self.layouts[x.array], self.places[x.array]
         guards: list[list[int]] = []
         if x.outside == "wrap" and array.ndim:
-            for subscript, size, step in zip(subscripts, array.shape, array.strides, strict=True):
+            for subscript, size, step in zip(x.subscripts, array.shape, array.strides, strict=True):
                 if size == 0:
                     raise IndexError(
-                        f"{self.statement.name}: {x.array} has no elements, of shape {array.shape}"
+                        f"{self.update.of}: {x.array} has no elements, of shape {array.shape}"
                     )
                 *form, divisor = self.form(subscript)
                 guards += [[*form, size], [*self.form(affine(step))[:-1], divisor]]
             return _SOURCE["wrapped"], place, self.form(affine(0)), guards
         if x.outside == "zero":
-            for subscript, size in zip(subscripts, array.shape, strict=True):
+            for subscript, size in zip(x.subscripts, array.shape, strict=True):
                 guards += [self.form(subscript), self.form(affine(size - 1) - subscript)]
         return _SOURCE["or zero" if guards else "element"], place, self.form(self.stride(x)), guards
 
@@ -281,42 +278,6 @@ class _Planner:
         if parts == [x]:
             raise ValueError(f"{x.function} has more than {_GIVEN} arguments")
         return parts
-
-
-def rows_of(conditions: list[Condition], loops: list[str]) -> tuple[list[Row], list[Congruence]]:
-    """Conditions of loops as rows of integers."""
-    rows: list[Row] = []
-    congruences: list[Congruence] = []
-    for c in conditions:
-        unknown = c.form.names - set(loops)
-        assert not unknown, f"{', '.join(unknown)} of a condition is not known"
-        row = (*(int(c.form.terms.get((name,), 0)) for name in loops), int(c.form.constant))
-        if c.kind == "%" and c.modulus.constant == 0:  # of an axis without elements
-            rows.append((*(0 for _ in loops), -1))
-        elif c.kind == "%":
-            congruences.append(Congruence(row, int(c.modulus.constant)))
-        else:
-            rows.append(row)
-            if c.kind == "==":
-                rows.append(tuple(-x for x in row))
-    return rows, congruences
-
-
-def lengths_of(conditions: list[Condition], loops: list[str]) -> dict[str, int]:
-    """How long each loop is at most as the innermost one, by its two nearest bounds that run side by side."""
-    rows, _ = rows_of(conditions, loops)
-    found = {}
-    for k, name in enumerate(loops):
-        widths = [
-            (low[-1] * -high[k] + high[-1] * low[k]) // (low[k] * -high[k]) + 1
-            for low in rows
-            if low[k] > 0
-            for high in rows
-            if high[k] < 0
-            and all(x * -high[k] + y * low[k] == 0 for x, y in zip(low[:-1], high[:-1], strict=True))
-        ]
-        found[name] = max(min(widths, default=0), 0)
-    return found
 
 
 def compiled(formula: Callable[..., Any], count: int, dtype: np.dtype[Any]) -> Program:

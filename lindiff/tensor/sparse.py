@@ -17,7 +17,7 @@ from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.bounds import levels_of
 from lindiff.tensor.definition import Bound, Definition
 from lindiff.tensor.expressions import Condition, Number, Scalar, substituted
-from lindiff.tensor.plans import rows_of
+from lindiff.tensor.updates import rows_of
 from lindiff.tensor.statements import Statement, Term
 
 __all__ = ["SparseJacobian"]

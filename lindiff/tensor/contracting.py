@@ -1,0 +1,282 @@
+"""Sums in fewer loops: what factors see of the loops are forms of these, often fewer than there are loops.
+
+In ``f[i,j,k] = sum[l] x[i + 2*l - k] w[l,j]`` the sum depends on ``i - k`` and j alone, so that it is computed
+for these and copied; in ``w_bar[l,j] = sum[i,k] f_bar[i,j,k] x[i + 2*l - k]`` x does not see a step along
+(1, 1) of i and k, so that f_bar is summed along it first.  Both are kernels of integer matrices, as is which
+two of several factors to multiply first: the order of contraction (Smith, D. G. A., Gray, J., 2018,
+opt_einsum: JOSS 3, 753, chooses it for einsum by the same greedy count).
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+
+from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.expressions import (
+    Access,
+    Apply,
+    Condition,
+    Number,
+    Scalar,
+    accesses,
+    at_least,
+    product,
+    substituted,
+)
+from lindiff.tensor.lattice import smith
+from lindiff.tensor.names import Names
+from lindiff.tensor.products import is_product_of_matrices
+from lindiff.tensor.statements import factors_of
+from lindiff.tensor.updates import Update, forms_of, intervals, points
+
+__all__ = ["Contracting"]
+
+# What one value of the loops costs, in additions: of a function, and in a product of matrices.
+_FUNCTION = 8.0
+_IN_PRODUCT = 0.08
+
+# What has to be left of the cost of a sum, for another way to it.
+_WORTH = 0.7
+
+# Numbers that an intermediate tensor may always have.
+_SMALL = 1 << 16
+
+
+@dataclass
+class Contracting:
+    """The search for cheaper ways.
+
+    Attributes
+    ----------
+    shapes : dict of str to tuple of int
+        Of all tensors; those that are made on the way are put in.
+    names : Names
+    """
+
+    shapes: dict[str, tuple[int, ...]]
+    names: Names
+    _offered: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def cheaper(self, update: Update) -> list[Update]:
+        """Updates that give the same, in their order; all but the last are of new tensors."""
+        whole = _cost(update)
+        found = None
+        for inner, outer in self._ways(update):
+            cost = _cost(inner) + _cost(outer)
+            if cost < _WORTH * whole and (found is None or cost < found[0]):
+                found = cost, inner, outer
+        if found is None:
+            return [update]
+        _, inner, outer = found
+        self.shapes[inner.of] = self._offered[inner.of]
+        return [*self.cheaper(inner), *self.cheaper(outer)]
+
+    def _ways(self, update: Update) -> Iterator[tuple[Update, Update]]:
+        if update.kind == "sum":
+            factors = [x for x in factors_of(update.body) if not isinstance(x, Number)]
+            groups = [(k,) for k in range(len(factors))]
+            if len(factors) > 2:
+                groups += list(combinations(range(len(factors)), 2))
+            for group in groups:
+                way = self._factored(update, group)
+                if way is not None:
+                    yield way
+        if update.summed:
+            way = self._compacted(update)
+            if way is not None:
+                yield way
+
+    # -- factors -------------------------------------------------------------------------------------------
+
+    def _factored(self, update: Update, group: tuple[int, ...]) -> tuple[Update, Update] | None:
+        """Some factors summed over what the others do not see, as a tensor of their own."""
+        factors = list(factors_of(update.body))
+        numbers = [x for x in factors if isinstance(x, Number)]
+        others = [x for x in factors if not isinstance(x, Number)]
+        inside = product(others[k] for k in group)
+        rest = [x for k, x in enumerate(others) if k not in group]
+        by, along, kept = self._unseen(update.summed, [form for x in rest for form in forms_of(x)])
+        if not along and isinstance(inside, Access):
+            return None
+        changed = replace(update, body=product([*numbers, *rest])).substituted(by)
+        inside = substituted(inside, by)
+        holding = [c for c in changed.conditions if c.form.names & set(along)]
+        left = tuple(c for c in changed.conditions if not c.form.names & set(along))
+        seen = [*forms_of(inside), *(c.form for c in holding)]
+        of = self._own(seen, (*update.free, *kept), along, update.conditions, by)
+        if of is None:
+            return None
+        inner = of.tensor("sum", tuple(along), holding, inside, self._all())
+        outer = replace(
+            changed,
+            summed=kept,
+            conditions=(*left, *of.inside),
+            body=product([changed.body, of.access]),
+        )
+        return inner, outer.inside(self._all())
+
+    def _unseen(
+        self, summed: tuple[str, ...], forms: list[Affine]
+    ) -> tuple[dict[str, Affine], list[str], tuple[str, ...]]:
+        """Other loops for those that are summed: ``along`` is what forms do not see."""
+        touched = [name for name in summed if any(name in form.names for form in forms)]
+        along = [name for name in summed if name not in touched]
+        _, diagonal, Q = smith(_matrix(forms, touched)) if touched else ([], [], [])
+        if len(diagonal) == len(touched):
+            return {}, along, tuple(touched)
+        new = [self.names.fresh(name) for name in touched]
+        by = {name: _combined(row, new) for name, row in zip(touched, Q, strict=True)}
+        return by, [*along, *new[len(diagonal) :]], tuple(new[: len(diagonal)])
+
+    # -- results -------------------------------------------------------------------------------------------
+
+    def _compacted(self, update: Update) -> tuple[Update, Update] | None:
+        """A sum that depends on fewer forms than there are loops of the result, and its copies."""
+        summed = set(update.summed)
+        holding = [c for c in update.conditions if c.form.names & summed]
+        left = tuple(c for c in update.conditions if not c.form.names & summed)
+        seen = [*forms_of(update.body), *(c.form for c in holding)]
+        of = self._own(seen, update.free, list(update.summed), update.conditions, {})
+        if of is None or len(of.indices) == len(update.free):
+            return None
+        inner = of.tensor(update.kind, update.summed, holding, update.body, self._all())
+        return inner, replace(update, summed=(), conditions=left, body=of.access)
+
+    # -- tensors -------------------------------------------------------------------------------------------
+
+    def _own(
+        self,
+        seen: list[Affine],
+        loops: tuple[str, ...],
+        along: list[str],
+        conditions: Iterable[Condition],
+        by: Mapping[str, Affine],
+    ) -> _Own | None:
+        """The indices of a tensor that sees forms of loops, and these that are summed in it alone."""
+        bounds = [*(c.substituted(by) for c in conditions)]
+        boxes = intervals(bounds, (*loops, *along))
+        if boxes is None:
+            return None
+        touched = [name for name in loops if any(name in form.names for form in seen)]
+        matrix = _matrix(seen, touched)
+        _, diagonal, Q = smith(matrix) if touched else ([], [], [])
+        if len(diagonal) == len(touched):
+            Q = [[int(i == j) for j in range(len(touched))] for i in range(len(touched))]
+        rank = len(diagonal)
+        indices = tuple(self.names.fresh("y") for _ in range(rank))
+        coordinates = [_combined(row, touched) for row in _inverse(Q)[:rank]]
+        lows, sizes = [], []
+        for form in coordinates:
+            ends = [sorted(c * x for x in boxes[name]) for (name,), c in form.terms.items()]
+            lows.append(int(sum(low for low, _ in ends)))
+            sizes.append(int(sum(high for _, high in ends)) - lows[-1] + 1)
+        name = self.names.fresh("h")
+        shifted = [affine(index) + low for index, low in zip(indices, lows, strict=True)]
+        values = {
+            loop: sum((y * c for y, c in zip(shifted, row, strict=False)), affine(0))
+            for loop, row in zip(touched, Q, strict=True)
+        }
+        places = tuple(form - low for form, low in zip(coordinates, lows, strict=True))
+        if np.prod(sizes, dtype=float) > self._room():
+            return None
+        self._offered[name] = tuple(sizes)
+        return _Own(name, indices, tuple(sizes), values, Access(name, places))
+
+    def _all(self) -> Mapping[str, tuple[int, ...]]:
+        return ChainMap(self.shapes, self._offered)
+
+    def _room(self) -> float:
+        """How many numbers an intermediate tensor may have: half of those that are there, if these are many."""
+        return max(_SMALL, sum(np.prod(shape, dtype=float) for shape in self.shapes.values()) / 2)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A tensor that is made on the way.
+
+    Attributes
+    ----------
+    name : str
+    indices : tuple of str
+    sizes : tuple of int
+    values : dict of str to Affine
+        Of the loops outside, by its indices.
+    access : Access
+        An element of it, by the loops outside.
+    """
+
+    name: str
+    indices: tuple[str, ...]
+    sizes: tuple[int, ...]
+    values: dict[str, Affine]
+    access: Access
+
+    @property
+    def inside(self) -> tuple[Condition, ...]:
+        """Where the loops outside are in it."""
+        return tuple(
+            c
+            for place, size in zip(self.access.subscripts, self.sizes, strict=True)
+            for c in (at_least(place, 0), at_least(size, place + 1))
+        )
+
+    def tensor(
+        self,
+        kind: str,
+        summed: tuple[str, ...],
+        conditions: Iterable[Condition],
+        body: Scalar,
+        shapes: Mapping[str, tuple[int, ...]],
+    ) -> Update:
+        box = [
+            c
+            for index, size in zip(self.indices, self.sizes, strict=True)
+            for c in (at_least(index, 0), at_least(size, affine(index) + 1))
+        ]
+        found = [*box, *(c.substituted(self.values) for c in conditions)]
+        places = tuple(map(affine, self.indices))
+        update = Update(
+            self.name, places, self.indices, kind, summed, tuple(found), substituted(body, self.values)
+        )
+        return update.inside(shapes)
+
+
+def _matrix(forms: Iterable[Affine], loops: list[str]) -> list[list[int]]:
+    """The coefficients of forms, as integers."""
+    rows = []
+    for form in forms:
+        whole = form * form.denominator()
+        rows.append([int(whole.terms.get((name,), 0)) for name in loops])
+    return [list(row) for row in dict.fromkeys(map(tuple, rows)) if any(row)]
+
+
+def _combined(row: list[int], names: Iterable[str]) -> Affine:
+    return sum((affine(name) * c for name, c in zip(names, row, strict=True)), affine(0))
+
+
+def _inverse(Q: list[list[int]]) -> list[list[int]]:
+    """Of a matrix of determinant ±1: from ``P Q R = 1``, ``R P``."""
+    if not Q:
+        return []
+    P, _, R = smith(Q)
+    return [
+        [sum(r * p for r, p in zip(row, column, strict=True)) for column in zip(*P, strict=True)] for row in R
+    ]
+
+
+def _weight(x: Scalar) -> float:
+    """What one value of an expression costs."""
+    if not isinstance(x, Apply):
+        return 0.0
+    own = 1.0 if x.function in (np.add, np.subtract, np.multiply, np.negative) else _FUNCTION
+    return own + sum(map(_weight, x.args))
+
+
+def _cost(update: Update) -> float:
+    each = _IN_PRODUCT if is_product_of_matrices(update) else max(_weight(update.body), 1.0)
+    return points(update.conditions, update.loops) * each

@@ -1,0 +1,143 @@
+"""Tensors for given shapes: the updates that fill each, and those of tensors that are made on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lindiff.tensor.boxes import in_boxes
+from lindiff.tensor.contracting import Contracting
+from lindiff.tensor.gemm import Product
+from lindiff.tensor.layouts import Layout
+from lindiff.tensor.names import Names
+from lindiff.tensor.plans import IDENTITY, Plan, planned
+from lindiff.tensor.products import is_product_of_matrices
+from lindiff.tensor.updates import Update
+from lindiff.tensor.views import Copy
+
+__all__ = ["Filling", "fillings_of"]
+
+
+class Filling:
+    """The array of a tensor, and what fills it.
+
+    Parameters
+    ----------
+    name : str
+    shape : tuple of int
+    updates : list of Update
+    as_written : list of Update
+        Those that an expression says, where others are made of them.
+    on_the_way : list of str
+        Tensors that were made for this one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        updates: list[Update],
+        as_written: list[Update],
+        on_the_way: list[str],
+    ) -> None:
+        self.name, self.shape, self.updates = name, shape, updates
+        self._as_written, self._on_the_way = as_written, on_the_way
+
+    def plan(self, layouts: Mapping[str, Layout], places: Mapping[str, int]) -> None:
+        """Lay out the loops.
+
+        Parameters
+        ----------
+        layouts : dict of str to Layout
+            Of arrays, this one and all that it is made of.
+        places : dict of str to int
+            Where each array will be in the list that `run` is given.
+        """
+        self._layouts, self._places = layouts, places
+        self._dtype = layouts[self.name].dtype
+        kinds = {update.kind for update in self.updates}
+        self._identity = IDENTITY[kinds.pop()] if kinds else 0.0
+        self._plans = self._planned(self.updates)
+        self._exact: list[Plan] | None = None
+        self._may_add_zeros = bool(self._on_the_way) or any(
+            isinstance(plan, Product) and plan.has_zeros for plan in self._plans
+        )
+        self._done_with = [places[name] for name in self._on_the_way]
+
+    def _planned(self, updates: list[Update], by_loops: bool = False) -> list[Plan]:
+        plans = (planned(x, self._layouts, self._places, self._layouts[self.name], by_loops) for x in updates)
+        return [plan for plan in plans if plan is not None]
+
+    def run(self, arrays: list[Any]) -> Any:
+        """The array; what was made on the way is given up.
+
+        Where a zero that stands for nothing met an infinity, a NaN comes out; then the loops that the
+        expression says decide, which skip both.
+        """
+        out = self._filled(self._plans, arrays)
+        if self._may_add_zeros and _has_nan(out):
+            if self._exact is None:
+                self._exact = self._planned(self._as_written, by_loops=True)
+            out = self._filled(self._exact, arrays)
+        for place in self._done_with:
+            arrays[place] = None
+        return out
+
+    def _filled(self, plans: list[Plan], arrays: list[Any]) -> Any:
+        first = plans[0] if plans else None
+        if isinstance(first, Copy) and first.is_whole:
+            out = np.empty(self.shape, self._dtype)
+            first.put(arrays, out)
+            plans = plans[1:]
+        else:
+            out = np.full(self.shape, self._identity, self._dtype)
+        for plan in plans:
+            plan.run(arrays, out)
+        return out
+
+
+def fillings_of(
+    name: str,
+    shape: tuple[int, ...],
+    updates: list[Update],
+    shapes: Mapping[str, tuple[int, ...]],
+    names: Names,
+) -> list[Filling]:
+    """A tensor, behind those that are made for it.
+
+    Parameters
+    ----------
+    name : str
+    shape : tuple of int
+    updates : list of Update
+    shapes : dict of str to tuple of int
+        Of what they read.
+    names : Names
+    """
+    contracting = Contracting(dict(shapes), names)
+    found: list[Filling] = []
+    own: list[Update] = []
+    for update in updates:
+        *others, last = contracting.cheaper(update)
+        for other in others:
+            found.append(Filling(other.of, contracting.shapes[other.of], _parts(other, names), [], []))
+        own += _parts(last, names)
+    return [*found, Filling(name, shape, own, updates, [filling.name for filling in found])]
+
+
+def _parts(update: Update, names: Names) -> list[Update]:
+    """An update in boxes, where that makes products of matrices of it."""
+    if is_product_of_matrices(update):
+        return [update]
+    parts = in_boxes(update, names)
+    return parts if any(map(is_product_of_matrices, parts)) else [update]
+
+
+def _has_nan(x: Any) -> bool:
+    if not x.size:
+        return False
+    if np.iscomplexobj(x):
+        return bool(np.isnan(x).any())
+    return bool(np.isnan(np.minimum.reduce(x, axis=None)))

@@ -1,0 +1,17 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+class Product:
+    @property
+    def has_zeros(self) -> bool: ...
+    def __init__(
+        self,
+        sizes: tuple[int, int, int, int],
+        first: tuple[Any, ...],
+        second: tuple[Any, ...],
+        out: tuple[Any, ...],
+        scale: float,
+        kind: int,
+    ) -> None: ...
+    def run(self, arrays: list[Any], out: NDArray[Any]) -> None: ...

@@ -1,0 +1,233 @@
+"""Terms for given shapes and integers: loops whose bounds, subscripts and conditions are numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import gcd, inf
+
+from lindiff.tensor.affine import Affine, AffineLike, affine
+from lindiff.tensor.bounds import Congruence, Row
+from lindiff.tensor.expressions import (
+    Access,
+    Apply,
+    Bracket,
+    Condition,
+    Coordinate,
+    Scalar,
+    accesses,
+    at_least,
+    substituted,
+)
+from lindiff.tensor.statements import Statement, Term, box_of
+
+__all__ = ["Interval", "Update", "forms_of", "intervals", "lengths_of", "points", "rows_of", "update_of"]
+
+# The first and the last value.
+Interval = tuple[int, int]
+
+# Rounds in which intervals of loops narrow each other.
+_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Update:
+    """``of[subscripts] = of[subscripts] + sum of the body``, for all values of loops under conditions.
+
+    Attributes
+    ----------
+    of : str
+        The tensor.
+    subscripts : tuple of Affine
+        Of the free loops; no two values of these are the same place.
+    free : tuple of str
+    kind : {"sum", "prod", "max", "min"}
+    summed : tuple of str
+    conditions : tuple of Condition
+        They bound all loops.
+    body : Scalar
+    """
+
+    of: str
+    subscripts: tuple[Affine, ...]
+    free: tuple[str, ...]
+    kind: str
+    summed: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    body: Scalar
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        return (*self.free, *self.summed)
+
+    def substituted(self, by: Mapping[str, AffineLike]) -> Update:
+        """With forms in the place of loops; which loops there are then, the caller says."""
+        return replace(
+            self,
+            subscripts=tuple(s.substituted(by) for s in self.subscripts),
+            conditions=tuple(c.substituted(by) for c in self.conditions),
+            body=substituted(self.body, by),
+        )
+
+    def inside(self, shapes: Mapping[str, tuple[int, ...]]) -> Update:
+        """Where all subscripts are in their arrays, without the conditions that hold in the boxes."""
+        found = list(self.conditions)
+        for access in accesses(self.body):
+            if access.outside == "error":
+                for subscript, size in zip(access.subscripts, shapes[access.array], strict=True):
+                    found += [at_least(subscript, 0), at_least(size, subscript + 1)]
+        return replace(self, conditions=needed(c.substituted({}) for c in found))
+
+
+def update_of(statement: Statement, term: Term, known: Mapping[str, int]) -> Update:
+    """A term with numbers for all integers."""
+    sizes = [size.substituted(known) for size in statement.sizes]
+    conditions = [*box_of(statement.indices, sizes), *(c.substituted(known) for c in term.domain)]
+    subscripts = tuple(map(affine, statement.indices))
+    body = substituted(term.body, known)
+    return Update(
+        statement.name, subscripts, statement.indices, term.kind, term.summed, needed(conditions), body
+    )
+
+
+def forms_of(x: Scalar) -> Iterator[Affine]:
+    """What an expression sees of the loops."""
+    if isinstance(x, Access):
+        yield from x.subscripts
+    elif isinstance(x, Coordinate):
+        yield x.form
+    elif isinstance(x, Bracket):
+        yield from (c.form for c in x.conditions)
+    elif isinstance(x, Apply):
+        for part in x.args:
+            yield from forms_of(part)
+
+
+def sides_of(condition: Condition) -> list[Affine]:
+    """The forms that are not negative where a condition holds."""
+    if condition.kind == "%":
+        return []
+    return [condition.form, -condition.form] if condition.kind == "==" else [condition.form]
+
+
+def needed(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Without those that hold wherever single loops are in their bounds."""
+    found = [c for c in dict.fromkeys(map(_reduced, conditions)) if c.holds is not True]
+    single = [c for c in found if len(c.form.names) == 1]
+    boxes = _narrowed({}, single)
+    kept = [c for c in found if len(c.form.names) != 1 or c.kind != ">="]
+    kept = [c for c in kept if c.kind != ">=" or not _least(c.form, boxes) >= 0]
+    for name, (low, high) in boxes.items():
+        kept += [at_least(name, int(low))] * (low > -inf) + [at_least(int(high), name)] * (high < inf)
+    return tuple(kept)
+
+
+def _reduced(condition: Condition) -> Condition:
+    """Divided by what the coefficients of an inequality have in common, the constant rounded down."""
+    form = condition.form
+    common = gcd(*(int(c) for names, c in form.terms.items() if names))
+    if condition.kind != ">=" or common < 2:
+        return condition
+    return Condition(">=", (form - form.constant) / common + int(form.constant) // common)
+
+
+def intervals(conditions: Iterable[Condition], loops: Iterable[str]) -> dict[str, Interval] | None:
+    """A first and a last value for each loop; None where one has none, or there is nothing in them."""
+    given = list(conditions)
+    boxes: dict[str, tuple[float, float]] = dict.fromkeys(loops, (-inf, inf))
+    for _ in range(_ROUNDS):
+        before, boxes = boxes, _narrowed(boxes, given)
+        if boxes == before:
+            break
+    if any(low == -inf or high == inf or low > high for low, high in boxes.values()):
+        return None
+    return {name: (int(low), int(high)) for name, (low, high) in boxes.items()}
+
+
+def _narrowed(
+    boxes: Mapping[str, tuple[float, float]], conditions: Iterable[Condition]
+) -> dict[str, tuple[float, float]]:
+    """What each condition says of each loop, given the intervals of the others."""
+    found = dict(boxes)
+    for condition in conditions:
+        for form in sides_of(condition):
+            for name in form.names:
+                low, high = found.get(name, (-inf, inf))
+                c = form.terms[(name,)]
+                rest = _least(-form.without((name,)), found)  # c name >= rest
+                if rest == -inf:
+                    continue
+                if c > 0:
+                    found[name] = (max(low, -(-rest // c)), high)
+                else:
+                    found[name] = (low, min(high, rest // c))
+    return found
+
+
+def _least(form: Affine, boxes: Mapping[str, tuple[float, float]]) -> float:
+    """The least value of a form in a box."""
+    total: float = form.constant  # type: ignore[assignment]
+    for name in form.names:
+        low, high = boxes.get(name, (-inf, inf))
+        c = form.terms[(name,)]
+        end = low if c > 0 else high
+        if abs(end) == inf:
+            return -inf
+        total += c * end
+    return total
+
+
+def rows_of(conditions: Iterable[Condition], loops: list[str]) -> tuple[list[Row], list[Congruence]]:
+    """Conditions of loops as rows of integers."""
+    rows: list[Row] = []
+    congruences: list[Congruence] = []
+    for c in conditions:
+        unknown = c.form.names - set(loops)
+        assert not unknown, f"{', '.join(unknown)} of a condition is not known"
+        row = (*(int(c.form.terms.get((name,), 0)) for name in loops), int(c.form.constant))
+        if c.kind == "%" and c.modulus.constant == 0:  # of an axis without elements
+            rows.append((*(0 for _ in loops), -1))
+        elif c.kind == "%":
+            congruences.append(Congruence(row, int(c.modulus.constant)))
+        else:
+            rows.append(row)
+            if c.kind == "==":
+                rows.append(tuple(-x for x in row))
+    return rows, congruences
+
+
+def lengths_of(conditions: Iterable[Condition], loops: list[str]) -> dict[str, int]:
+    """How long each loop is at most as the innermost one, by its two nearest bounds that run side by side."""
+    rows, _ = rows_of(conditions, loops)
+    return {name: max(min(_widths(rows, k), default=0), 0) for k, name in enumerate(loops)}
+
+
+def _widths(rows: list[Row], k: int) -> list[int]:
+    """How long loop k is between two bounds that run side by side."""
+    return [
+        (low[-1] * -high[k] + high[-1] * low[k]) // (low[k] * -high[k]) + 1
+        for low in rows
+        if low[k] > 0
+        for high in rows
+        if high[k] < 0
+        and all(x * -high[k] + y * low[k] == 0 for x, y in zip(low[:-1], high[:-1], strict=True))
+    ]
+
+
+def points(conditions: Iterable[Condition], loops: Iterable[str]) -> float:
+    """About how many values loops have together: the narrowest first, between bounds side by side."""
+    names = list(loops)
+    boxes = intervals(conditions, names)
+    if boxes is None:
+        return 0.0
+    rows, congruences = rows_of(conditions, names)
+    total, left = 1.0, set(range(len(names)))
+    while left:
+        widths = {k: min([*_widths(rows, k), boxes[names[k]][1] - boxes[names[k]][0] + 1]) for k in left}
+        k = min(left, key=lambda k: (widths[k], k))
+        total *= max(widths[k], 0)
+        left.remove(k)
+        rows = [row for row in rows if not row[k]]
+    for congruence in congruences:
+        total /= congruence.modulus
+    return total
