@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from lindiff.tensor.affine import affine
 from lindiff.tensor.bounds import Level, levels_of
 from lindiff.tensor.expressions import Condition, accesses, at_least
-from lindiff.tensor.updates import rows_of
 from lindiff.tensor.statements import Statement, box_of
+from lindiff.tensor.updates import rows_of
 
 __all__ = ["check_inside"]
 

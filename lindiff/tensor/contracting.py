@@ -1,10 +1,10 @@
 """Sums in fewer loops: what factors see of the loops are forms of these, often fewer than there are loops.
 
-In ``f[i,j,k] = sum[l] x[i + 2*l - k] w[l,j]`` the sum depends on ``i - k`` and j alone, so that it is computed
-for these and copied; in ``w_bar[l,j] = sum[i,k] f_bar[i,j,k] x[i + 2*l - k]`` x does not see a step along
-(1, 1) of i and k, so that f_bar is summed along it first.  Both are kernels of integer matrices, as is which
-two of several factors to multiply first: the order of contraction (Smith, D. G. A., Gray, J., 2018,
-opt_einsum: JOSS 3, 753, chooses it for einsum by the same greedy count).
+In ``f[i,j,k] = sum[l] x[i + 2*l - k] w[l,j]`` the sum depends on ``i - k`` and j alone, so that it is
+computed for these and copied; in ``w_bar[l,j] = sum[i,k] f_bar[i,j,k] x[i + 2*l - k]`` x does not see a step
+along (1, 1) of i and k, so that f_bar is summed along it first.  Both are kernels of integer matrices.  Which
+two of several factors are multiplied first is what costs least (greedily, as Smith and Gray 2018, opt_einsum,
+JOSS 3, 753, do for einsum).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lindiff.tensor.lattice import smith
 from lindiff.tensor.names import Names
 from lindiff.tensor.products import is_product_of_matrices
 from lindiff.tensor.statements import factors_of
-from lindiff.tensor.updates import Update, forms_of, intervals, points
+from lindiff.tensor.updates import Update, forms_of, intervals, needed, points
 
 __all__ = ["Contracting"]
 
@@ -68,7 +68,8 @@ class Contracting:
         found = None
         for inner, outer in self._ways(update):
             cost = _cost(inner) + _cost(outer)
-            if cost < _WORTH * whole and (found is None or cost < found[0]):
+            # of two that cost the same, the one behind sums over axes that are nearer in memory
+            if cost < _WORTH * whole and (found is None or cost <= found[0]):
                 found = cost, inner, outer
         if found is None:
             return [update]
@@ -79,9 +80,8 @@ class Contracting:
     def _ways(self, update: Update) -> Iterator[tuple[Update, Update]]:
         if update.kind == "sum":
             factors = [x for x in factors_of(update.body) if not isinstance(x, Number)]
-            groups = [(k,) for k in range(len(factors))]
-            if len(factors) > 2:
-                groups += list(combinations(range(len(factors)), 2))
+            counts = (1, 2) if len(factors) > 2 else (1,)
+            groups = [group for n in counts for group in combinations(range(len(factors)), n)]
             for group in groups:
                 way = self._factored(update, group)
                 if way is not None:
@@ -108,7 +108,8 @@ class Contracting:
         holding = [c for c in changed.conditions if c.form.names & set(along)]
         left = tuple(c for c in changed.conditions if not c.form.names & set(along))
         seen = [*forms_of(inside), *(c.form for c in holding)]
-        of = self._own(seen, (*update.free, *kept), along, update.conditions, by)
+        loops = self._as_in_memory(inside, (*update.free, *kept))
+        of = self._own(seen, loops, along, update.conditions, by)
         if of is None:
             return None
         inner = of.tensor("sum", tuple(along), holding, inside, self._all())
@@ -119,6 +120,13 @@ class Contracting:
             body=product([changed.body, of.access]),
         )
         return inner, outer.inside(self._all())
+
+    def _as_in_memory(self, x: Scalar, loops: tuple[str, ...]) -> tuple[str, ...]:
+        """Loops in the order of the axes of the largest arrays."""
+        shapes = self._all()
+        by_size = sorted(accesses(x), key=lambda access: -np.prod(shapes[access.array], dtype=float))
+        order = [name for access in by_size for form in access.subscripts for name in sorted(form.names)]
+        return tuple(name for name in dict.fromkeys([*order, *loops]) if name in loops)
 
     def _unseen(
         self, summed: tuple[str, ...], forms: list[Affine]
@@ -145,7 +153,7 @@ class Contracting:
         if of is None or len(of.indices) == len(update.free):
             return None
         inner = of.tensor(update.kind, update.summed, holding, update.body, self._all())
-        return inner, replace(update, summed=(), conditions=left, body=of.access)
+        return inner, replace(update, summed=(), conditions=needed((*left, *of.inside)), body=of.access)
 
     # -- tensors -------------------------------------------------------------------------------------------
 
@@ -191,7 +199,7 @@ class Contracting:
         return ChainMap(self.shapes, self._offered)
 
     def _room(self) -> float:
-        """How many numbers an intermediate tensor may have: half of those that are there, if these are many."""
+        """How many numbers a tensor on the way may have: half of those that are there, if these are many."""
         return max(_SMALL, sum(np.prod(shape, dtype=float) for shape in self.shapes.values()) / 2)
 
 

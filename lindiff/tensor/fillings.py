@@ -15,7 +15,7 @@ from lindiff.tensor.names import Names
 from lindiff.tensor.plans import IDENTITY, Plan, planned
 from lindiff.tensor.products import is_product_of_matrices
 from lindiff.tensor.updates import Update
-from lindiff.tensor.views import Copy
+from lindiff.tensor.views import Elementwise
 
 __all__ = ["Filling", "fillings_of"]
 
@@ -87,7 +87,7 @@ class Filling:
 
     def _filled(self, plans: list[Plan], arrays: list[Any]) -> Any:
         first = plans[0] if plans else None
-        if isinstance(first, Copy) and first.is_whole:
+        if isinstance(first, (Elementwise, Product)) and first.is_whole:
             out = np.empty(self.shape, self._dtype)
             first.put(arrays, out)
             plans = plans[1:]
@@ -120,7 +120,7 @@ def fillings_of(
     found: list[Filling] = []
     own: list[Update] = []
     for update in updates:
-        *others, last = contracting.cheaper(update)
+        *others, last = contracting.cheaper(update.inside(shapes))
         for other in others:
             found.append(Filling(other.of, contracting.shapes[other.of], _parts(other, names), [], []))
         own += _parts(last, names)

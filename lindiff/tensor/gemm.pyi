@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 class Product:
     @property
     def has_zeros(self) -> bool: ...
+    @property
+    def is_whole(self) -> bool: ...
     def __init__(
         self,
         sizes: tuple[int, int, int, int],
@@ -13,5 +15,7 @@ class Product:
         out: tuple[Any, ...],
         scale: float,
         kind: int,
+        is_whole: bool,
     ) -> None: ...
     def run(self, arrays: list[Any], out: NDArray[Any]) -> None: ...
+    def put(self, arrays: list[Any], out: NDArray[Any]) -> None: ...

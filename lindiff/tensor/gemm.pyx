@@ -1,8 +1,8 @@
 """Products of matrices whose entries lie at integer forms of loops, in blocks that BLAS multiplies.
 
-A row, a column and a place in the sum are each several loops.  The byte at which an entry lies is a sum of one
-number for each of the three, and so is each of the forms that say whether there is an entry or a zero: what is
-copied into blocks takes no arithmetic but these sums, once for a run of neighbours.
+A row, a column and a place in the sum are each several loops.  The byte at which an entry lies is a sum of
+one number for each of the three, and so is each of the forms that say whether there is an entry or a zero:
+what is copied into blocks takes no arithmetic but these sums, once for a run of neighbours.
 """
 
 cimport cython
@@ -11,7 +11,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from lindiff.kernels.rowmajor cimport gemm
+from lindiff.kernels.rowmajor cimport gemm, gemv
 from lindiff.kernels.scalar cimport complex64, complex128, scalar
 from lindiff.tensor.forms cimport keep_from
 
@@ -54,19 +54,23 @@ cdef class Product:
     sizes : (int, int, int, int)
         Of the batch, and how many rows, columns and places in the sum.
     first, second, out : tuple
-        The matrices: the place of the array in the list that is given, its tables, how long a run is, the bytes
-        from one entry of it to the next, whether it is across, the row length if BLAS takes the matrix as it
-        is or 0, and its guards, each of tables and the step in a run.  Tables are for the batch, for lines (the
-        rows of the first and the result, the columns of the second) and for what is across these.  An entry is
-        there where no guard is negative.
+        The matrices: the place of the array in the list that is given, its tables, how long a run is, the
+        bytes from one entry of it to the next, whether it is across, the row length if BLAS takes the matrix
+        as it is or 0, and its guards, each of tables and the step in a run.  Tables are for the batch, for
+        lines (the rows of the first and the result, the columns of the second) and for what is across these.
+        An entry is there where no guard is negative.
     scale : float
     kind : int
         The type number of all arrays.
+    is_whole : bool
+        Whether the result is all of its array.
 
     Attributes
     ----------
     has_zeros : bool
         Whether entries are zeros that are in no array.
+    is_whole : bool
+        Whether `put` is there: the result is all of its array.
     """
 
     cdef int64_t batch, rows, columns, inner
@@ -77,14 +81,16 @@ cdef class Product:
     cdef int kind
     cdef int64_t block_of_rows, block_of_columns, block_of_inner
     cdef char *memory
-    cdef readonly bint has_zeros
+    cdef readonly bint has_zeros, is_whole
 
-    def __init__(self, tuple sizes, tuple first, tuple second, tuple out, double scale, int kind):
+    def __init__(self, tuple sizes, tuple first, tuple second, tuple out, double scale, int kind,
+                 bint is_whole):
         self.batch, self.rows, self.columns, self.inner = sizes
         self.scale, self.kind, self.keeping = scale, kind, []
         self.place_of_first = self.laid(&self.first, first)
         self.place_of_second = self.laid(&self.second, second)
         self.laid(&self.out, out)
+        self.is_whole = is_whole and self.out.row_length > 0
         self.has_zeros = self.first.guards > 0 or self.second.guards > 0
         cdef bint is_direct = self.first.row_length > 0 and self.second.row_length > 0
         self.block_of_inner = self.inner if is_direct else min(self.inner, INNER)
@@ -124,20 +130,28 @@ cdef class Product:
 
     def run(self, list arrays, cnp.ndarray out):
         """Add to what is in ``out``."""
+        self.multiply(arrays, out, 1.0)
+
+    def put(self, list arrays, cnp.ndarray out):
+        """Write all of ``out``, whatever is in it."""
+        self.multiply(arrays, out, 0.0)
+
+    cdef int multiply(self, list arrays, cnp.ndarray out, double beta) except -1:
         self.first.data = cnp.PyArray_BYTES(<cnp.ndarray?>arrays[self.place_of_first])
         self.second.data = cnp.PyArray_BYTES(<cnp.ndarray?>arrays[self.place_of_second])
         self.out.data = cnp.PyArray_BYTES(out)
         with nogil:
             if self.kind == cnp.NPY_DOUBLE:
-                self.products[double](0.0)
+                self.products[double](beta, 0.0)
             elif self.kind == cnp.NPY_FLOAT:
-                self.products[float](0.0)
+                self.products[float](beta, 0.0)
             elif self.kind == cnp.NPY_CDOUBLE:
-                self.products[complex128](0.0)
+                self.products[complex128](beta, 0.0)
             else:
-                self.products[complex64](0.0)
+                self.products[complex64](beta, 0.0)
+        return 0
 
-    cdef int products(self, scalar _) noexcept nogil:
+    cdef int products(self, double beta, scalar _) noexcept nogil:
         cdef int64_t b, n, k
         for b in range(self.batch):
             n = 0
@@ -145,13 +159,14 @@ cdef class Product:
                 k = 0
                 while k < self.inner:
                     self.rows_of_blocks[scalar](b, n, min(self.block_of_columns, self.columns - n), k,
-                                                min(self.block_of_inner, self.inner - k), 0.0)
+                                                min(self.block_of_inner, self.inner - k),
+                                                beta if k == 0 else 1.0, 0.0)
                     k += self.block_of_inner
                 n += self.block_of_columns
         return 0
 
     cdef int rows_of_blocks(self, int64_t b, int64_t n, int64_t columns, int64_t k, int64_t inner,
-                            scalar _) noexcept nogil:
+                            double beta, scalar _) noexcept nogil:
         """All rows, for a block of the second matrix."""
         cdef int64_t m = 0, y_length
         cdef scalar *packed_first = <scalar *>self.memory
@@ -159,14 +174,14 @@ cdef class Product:
         cdef scalar *packed_second = result + self.block_of_rows * self.block_of_columns
         cdef const scalar *y = packed[scalar](&self.second, b, n, columns, k, inner, packed_second, &y_length)
         while m < self.rows:
-            self.block[scalar](b, m, min(self.block_of_rows, self.rows - m), n, columns, k, inner, packed_first,
-                               y, y_length, result)
+            self.block[scalar](b, m, min(self.block_of_rows, self.rows - m), n, columns, k, inner,
+                               packed_first, y, y_length, result, beta)
             m += self.block_of_rows
         return 0
 
     cdef int block(self, int64_t b, int64_t m, int64_t rows, int64_t n, int64_t columns, int64_t k,
                    int64_t inner, scalar *packed_first, const scalar *y, int64_t y_length,
-                   scalar *result) noexcept nogil:
+                   scalar *result, double beta) noexcept nogil:
         """One block of the result, of a part of the sum."""
         cdef int64_t x_length, length = columns
         cdef const scalar *x = packed[scalar](&self.first, b, m, rows, k, inner, packed_first, &x_length)
@@ -174,8 +189,10 @@ cdef class Product:
         if self.out.row_length > 0:
             to = <scalar *>(self.out.data + self.out.batch[b] + self.out.lines[m] + self.out.across[n])
             length = self.out.row_length
-        gemm[scalar](not self.first.along, self.second.along, rows, columns, inner, self.scale, x, x_length, y,
-                     y_length, 1.0 if self.out.row_length > 0 else 0.0, to, length)
+        else:
+            beta = 0.0
+        multiplied[scalar](&self.first, &self.second, rows, columns, inner, self.scale, x, x_length, y,
+                           y_length, beta, to, length)
         if self.out.row_length == 0:
             add_to[scalar](&self.out, b, m, rows, n, columns, result)
         return 0
@@ -185,6 +202,21 @@ cdef dict _TYPES = {
     cnp.NPY_DOUBLE: np.float64, cnp.NPY_FLOAT: np.float32,
     cnp.NPY_CDOUBLE: np.complex128, cnp.NPY_CFLOAT: np.complex64,
 }
+
+
+cdef int multiplied(const Matrix *first, const Matrix *second, int64_t rows, int64_t columns,
+                    int64_t inner, double scale, const scalar *x, int64_t x_length, const scalar *y,
+                    int64_t y_length, double beta, scalar *to, int64_t length) noexcept nogil:
+    """``to = scale x y + beta to``"""
+    if scalar is float or scalar is double:
+        if columns == 1:
+            gemv[scalar](not first.along, rows if first.along else inner, inner if first.along else rows,
+                         <scalar>scale, x, x_length, y, 1 if second.along else y_length, <scalar>beta, to,
+                         length)
+            return 0
+    gemm[scalar](not first.along, second.along, rows, columns, inner, scale, x, x_length, y, y_length,
+                 beta, to, length)
+    return 0
 
 
 cdef struct Piece:

@@ -30,7 +30,7 @@ from lindiff.tensor.layouts import Layout
 from lindiff.tensor.machine import Nest, sources
 from lindiff.tensor.products import matrices_of, place_in_bytes, planned_product
 from lindiff.tensor.updates import Update, lengths_of, rows_of
-from lindiff.tensor.views import Copy, copy_of
+from lindiff.tensor.views import Elementwise, elementwise
 
 __all__ = ["COMBINE", "IDENTITY", "Plan", "planned"]
 
@@ -40,9 +40,6 @@ _SOURCE = sources()
 
 # Numbers of a program.
 _GIVEN = 4
-
-# Integers whose products with indices have room in 64 bits.
-_LARGEST = 1 << 40
 
 # Loops of the innermost axis that hide what a nest costs beside them.
 _LONG = 64
@@ -61,11 +58,15 @@ class Loops:
 
 
 # What carries out an update, of a list of arrays.
-Plan: TypeAlias = Loops | Product | Copy
+Plan: TypeAlias = Loops | Product | Elementwise
 
 
 def planned(
-    update: Update, layouts: Mapping[str, Layout], places: Mapping[str, int], out: Layout, by_loops: bool = False
+    update: Update,
+    layouts: Mapping[str, Layout],
+    places: Mapping[str, int],
+    out: Layout,
+    by_loops: bool = False,
 ) -> Plan | None:
     """The plan of an update; None where there is nothing in its loops.
 
@@ -83,12 +84,12 @@ def planned(
     """
     matrices = None if by_loops else matrices_of(update)
     if matrices is not None:
-        return planned_product(matrices, update, layouts, places, out)
-    if isinstance(update.body, Access):
-        array = update.body.array
-        copy = copy_of(update, layouts[array], places[array], out, COMBINE[update.kind])
-        if copy is not None:
-            return copy
+        product = planned_product(matrices, update, layouts, places, out)
+        if product is not None:
+            return product
+    views = elementwise(update, layouts, places, out, COMBINE[update.kind])
+    if views is not None:
+        return views
     return _Planner(update, layouts, places, out).plan()
 
 
@@ -185,12 +186,7 @@ class _Planner:
         unknown = whole.names - set(self.loops)
         assert not unknown, f"{', '.join(unknown)} of a subscript is not known"
         row = [int(whole.terms.get((name,), 0)) for name in self.loops]
-        numbers = [*row, int(whole.constant), divisor]
-        if max(map(abs, numbers)) > _LARGEST:
-            raise OverflowError(
-                f"{self.update.of}: an integer of {max(map(abs, numbers))} in subscripts"
-            )
-        return numbers
+        return [*row, int(whole.constant), divisor]
 
     def forms_of(self, level: Level) -> tuple[list[list[int]], ...]:
         bounds = ([[*row, divisor] for row, divisor in side] for side in (level.lower, level.upper))
@@ -239,9 +235,7 @@ class _Planner:
         if x.outside == "wrap" and array.ndim:
             for subscript, size, step in zip(x.subscripts, array.shape, array.strides, strict=True):
                 if size == 0:
-                    raise IndexError(
-                        f"{self.update.of}: {x.array} has no elements, of shape {array.shape}"
-                    )
+                    raise IndexError(f"{self.update.of}: {x.array} has no elements, of shape {array.shape}")
                 *form, divisor = self.form(subscript)
                 guards += [[*form, size], [*self.form(affine(step))[:-1], divisor]]
             return _SOURCE["wrapped"], place, self.form(affine(0)), guards

@@ -1,12 +1,13 @@
 """Sums of products of two elements as products of matrices.
 
-The loops that the result shares with one factor alone are its rows or its columns, those it shares with both a
-batch, and the others the sum.  Entries need not lie at the strides of a matrix: what BLAS cannot read is copied
-into blocks, with zeros where conditions say that there is nothing.
+The loops that the result shares with one factor alone are its rows or its columns, those it shares with both
+a batch, and the others the sum.  Entries need not lie at the strides of a matrix: what BLAS cannot read is
+copied into blocks, with zeros where conditions say that there is nothing.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -69,13 +70,20 @@ class Matrices:
         return prod(self.boxes[name][1] - self.boxes[name][0] + 1 for name in loops)
 
     @property
+    def is_of_vector(self) -> bool:
+        """Whether one of the factors has no row or column of its own."""
+        return not self.rows or not self.columns
+
+    @property
     def products(self) -> int:
         """How many multiplications there are, those with zeros too."""
         return self.size((*self.batch, *self.rows, *self.columns, *self.inner))
 
 
 def is_product_of_matrices(update: Update) -> bool:
-    return matrices_of(update) is not None
+    """Whether a sum is a product of two matrices that are no vectors."""
+    matrices = matrices_of(update)
+    return matrices is not None and not matrices.is_of_vector
 
 
 def matrices_of(update: Update) -> Matrices | None:
@@ -95,22 +103,29 @@ def matrices_of(update: Update) -> Matrices | None:
     columns = tuple(n for n in update.free if n in seen[1] and n not in seen[0])
     batch = tuple(n for n in update.free if n not in (*rows, *columns))
     guards: tuple[list[Affine], list[Affine], list[Affine]] = ([], [], [])
-    homes = [{*batch, *rows, *update.summed}, {*batch, *columns, *update.summed}, {*batch, *rows, *columns}]
+    homes: list[set[str]] = [
+        {*batch, *rows, *update.summed},
+        {*batch, *columns, *update.summed},
+        {*batch, *rows, *columns},
+    ]
     for form in (side for c in update.conditions for side in sides_of(c)):
         if len(form.names) == 1:
             continue  # its box
-        home = next((k for k, loops in enumerate(homes) if form.names <= loops), None)
-        if home is None:
+        # a condition that keeps one factor in its array may be one of the other's loops, too
+        factors = [k for k in (0, 1) if form.names <= homes[k]]
+        if not factors and not form.names <= homes[2]:
             return None
-        guards[home].append(form)
-    scale = reduce(lambda x, y: x * y, scales, 1.0)
+        for place in factors or [2]:
+            guards[place].append(form)
+    scale = reduce(operator.mul, scales, 1.0)
     found = Matrices(boxes, batch, rows, columns, update.summed, both[0], both[1], scale, guards)
     return found if _is_worth_it(found, update) else None
 
 
 def _is_worth_it(matrices: Matrices, update: Update) -> bool:
     sizes = [matrices.size(loops) for loops in (matrices.rows, matrices.columns, matrices.inner)]
-    if min(sizes[:2]) < _FEWEST or sizes[2] < _FEWEST_INNER or prod(sizes) < _FEWEST_PRODUCTS:
+    fewest = max(sizes[:2]) if matrices.is_of_vector else min(sizes[:2])
+    if fewest < _FEWEST or sizes[2] < _FEWEST_INNER or prod(sizes) < _FEWEST_PRODUCTS:
         return False
     if max(*sizes, matrices.size(matrices.batch)) > _LARGEST_TABLE:
         return False
@@ -129,14 +144,14 @@ def planned_product(
     layouts: Mapping[str, Layout],
     places: Mapping[str, int],
     out: Layout,
-) -> Product:
-    """The product for arrays with given strides."""
+) -> Product | None:
+    """The product for arrays with given strides; None for a vector and a matrix that is none in memory."""
     m = matrices
     x, y = (place_in_bytes(each.subscripts, layouts[each.array].strides) for each in (m.first, m.second))
     to = place_in_bytes(update.subscripts, out.strides)
     rows, columns = (_from_far_to_near(loops, to) for loops in (m.rows, m.columns))
     names, guards = [m.first.array, m.second.array], list(m.guards)
-    if rows and abs(to.coefficient(rows[-1]).constant) < abs(to.coefficient(columns[-1]).constant):
+    if not rows or (columns and _step(rows[-1], to) < _step(columns[-1], to)):
         # what is transposed lies by rows
         rows, columns, x, y = columns, rows, y, x
         names.reverse()
@@ -144,15 +159,23 @@ def planned_product(
     inner = _from_far_to_near(m.inner, x)
     lay = _Laying(m.boxes, _from_far_to_near(m.batch, to), out.itemsize)
     first = lay.factor(places[names[0]], x, rows, inner, guards[0])
+    if m.is_of_vector and not first[5]:
+        return None
     second = lay.factor(places[names[1]], y, columns, inner, guards[1])
     result = lay.matrix(0, to, rows, columns, guards[2], True)
     sizes = (m.size(m.batch), m.size(rows), m.size(columns), m.size(inner))
-    return Product(sizes, first, second, result, m.scale, out.dtype.num)
+    is_whole = not m.guards[2] and prod(sizes[:3]) == prod(out.shape)
+    return Product(sizes, first, second, result, m.scale, out.dtype.num, is_whole)
+
+
+def _step(name: str, place: Affine) -> int:
+    """How far a step of a loop leads, in bytes."""
+    return abs(int(place.coefficient(name).constant))
 
 
 def _from_far_to_near(loops: Iterable[str], place: Affine) -> tuple[str, ...]:
     """Loops by how far their steps lead, the nearest last."""
-    return tuple(sorted(loops, key=lambda name: -abs(place.coefficient(name).constant)))
+    return tuple(sorted(loops, key=lambda name: -_step(name, place)))
 
 
 @dataclass(frozen=True)
@@ -189,9 +212,7 @@ class _Laying:
         row_length = 0
         if not guards and step == self.itemsize and run == self._size(direction):
             row_length = self._row_length(place, other, run)
-        told = [
-            (self._tables(guard, lines, across), by) for guard, by in zip(guards, steps, strict=True)
-        ]
+        told = [(self._tables(guard, lines, across), by) for guard, by in zip(guards, steps, strict=True)]
         return array, self._tables(place, lines, across), run, step, along, row_length, told
 
     def _row_length(self, place: Affine, other: tuple[str, ...], run: int) -> int:

@@ -17,8 +17,8 @@ from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.bounds import levels_of
 from lindiff.tensor.definition import Bound, Definition
 from lindiff.tensor.expressions import Condition, Number, Scalar, substituted
-from lindiff.tensor.updates import rows_of
 from lindiff.tensor.statements import Statement, Term
+from lindiff.tensor.updates import rows_of
 
 __all__ = ["SparseJacobian"]
 

@@ -26,6 +26,9 @@ __all__ = ["Interval", "Update", "forms_of", "intervals", "lengths_of", "points"
 # The first and the last value.
 Interval = tuple[int, int]
 
+# Integers whose products with indices and strides have room in 64 bits.
+_LARGEST = 1 << 36
+
 # Rounds in which intervals of loops narrow each other.
 _ROUNDS = 8
 
@@ -70,9 +73,12 @@ class Update:
         )
 
     def inside(self, shapes: Mapping[str, tuple[int, ...]]) -> Update:
-        """Where all subscripts are in their arrays, without the conditions that hold in the boxes."""
+        """Where all subscripts are integers and in their arrays, without the conditions that hold anyway."""
         found = list(self.conditions)
         for access in accesses(self.body):
+            for subscript in access.subscripts:
+                divisor = subscript.denominator()
+                found += [Condition("%", subscript * divisor, affine(divisor))] * (divisor > 1)
             if access.outside == "error":
                 for subscript, size in zip(access.subscripts, shapes[access.array], strict=True):
                     found += [at_least(subscript, 0), at_least(size, subscript + 1)]
@@ -80,11 +86,23 @@ class Update:
 
 
 def update_of(statement: Statement, term: Term, known: Mapping[str, int]) -> Update:
-    """A term with numbers for all integers."""
+    """A term with numbers for all integers.
+
+    Raises
+    ------
+    OverflowError
+        For integers that are too large to compute with.
+    """
     sizes = [size.substituted(known) for size in statement.sizes]
     conditions = [*box_of(statement.indices, sizes), *(c.substituted(known) for c in term.domain)]
     subscripts = tuple(map(affine, statement.indices))
     body = substituted(term.body, known)
+    forms = [*forms_of(body), *(c.form for c in conditions)]
+    largest = max(
+        (abs(int(c)) for form in forms for c in (form * form.denominator()).terms.values()), default=0
+    )
+    if largest > _LARGEST:
+        raise OverflowError(f"{statement.name}: an integer of {largest} in subscripts")
     return Update(
         statement.name, subscripts, statement.indices, term.kind, term.summed, needed(conditions), body
     )
@@ -118,7 +136,8 @@ def needed(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     kept = [c for c in found if len(c.form.names) != 1 or c.kind != ">="]
     kept = [c for c in kept if c.kind != ">=" or not _least(c.form, boxes) >= 0]
     for name, (low, high) in boxes.items():
-        kept += [at_least(name, int(low))] * (low > -inf) + [at_least(int(high), name)] * (high < inf)
+        kept += [at_least(name, int(low))] if low > -inf else []
+        kept += [at_least(int(high), name)] if high < inf else []
     return tuple(kept)
 
 

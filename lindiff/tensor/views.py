@@ -1,18 +1,19 @@
-"""Elements that are copied, as strided views of arrays."""
+"""Elements and products of two elements without sums, as strided views of arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lindiff.tensor.affine import Affine, affine
-from lindiff.tensor.expressions import Access
+from lindiff.tensor.expressions import Access, Apply, Scalar
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.updates import Interval, Update, intervals
 
-__all__ = ["Copy", "copy_of"]
+__all__ = ["Elementwise", "elementwise"]
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,14 @@ class _View:
     strides: tuple[int, ...]
 
     @classmethod
-    def of(
-        cls, subscripts: tuple[Affine, ...], strides: tuple[int, ...], boxes: dict[str, Interval]
-    ) -> _View:
+    def of(cls, subscripts: tuple[Affine, ...], layout: Layout, boxes: dict[str, Interval]) -> _View:
         first = {name: affine(low) for name, (low, _) in boxes.items()}
         begin = [int(s.substituted(first).constant) for s in subscripts]
         steps = (
-            sum(int(s.coefficient(name).constant) * step for s, step in zip(subscripts, strides, strict=True))
+            sum(
+                int(s.coefficient(name).constant) * step
+                for s, step in zip(subscripts, layout.strides, strict=True)
+            )
             for name in boxes
         )
         shape = tuple(high - low + 1 for low, high in boxes.values())
@@ -48,20 +50,20 @@ class _View:
 
 
 @dataclass(frozen=True)
-class Copy:
-    """``out[...] = combine(out[...], x[...])``, or ``x[...]`` alone if that is all of it.
+class Elementwise:
+    """``out[...] = combine(out[...], x[...])``, or ``x[...] y[...]``.
 
     Attributes
     ----------
-    place : int
-        Of the array in the list that is given.
+    sources : list of (int, _View)
+        Places of arrays in the list that is given, and which elements.
+    to : _View
     combine : ufunc
     is_whole : bool
         Whether all of the result is written.
     """
 
-    place: int
-    source: _View
+    sources: list[tuple[int, _View]]
     to: _View
     combine: np.ufunc
     is_whole: bool
@@ -69,30 +71,44 @@ class Copy:
     def run(self, arrays: list[Any], out: Any) -> None:
         """Combine with what is in ``out``."""
         to = self.to(out)
-        self.combine(to, self.source(arrays[self.place]), out=to)
+        given = self._given(arrays)
+        self.combine(to, given[0] if len(given) == 1 else given[0] * given[1], out=to)
 
     def put(self, arrays: list[Any], out: Any) -> None:
         """Write all of ``out``, whatever is in it."""
-        np.copyto(self.to(out), self.source(arrays[self.place]))
+        given = self._given(arrays)
+        if len(given) == 1:
+            np.copyto(self.to(out), given[0])
+        else:
+            np.multiply(given[0], given[1], out=self.to(out))
+
+    def _given(self, arrays: list[Any]) -> list[Any]:
+        return [view(arrays[place]) for place, view in self.sources]
 
 
-def copy_of(update: Update, array: Layout, place: int, out: Layout, combine: np.ufunc) -> Copy | None:
-    """The copy that an update is, of loops in boxes; None where it is another thing."""
-    x = update.body
-    if update.summed or not isinstance(x, Access) or x.outside != "error" or not update.free:
+def elementwise(
+    update: Update, layouts: Mapping[str, Layout], places: Mapping[str, int], out: Layout, combine: np.ufunc
+) -> Elementwise | None:
+    """An update of loops in boxes as an operation on views; None where it is another thing."""
+    elements = _elements(update.body)
+    if update.summed or not update.free or not elements:
         return None
     boxes = intervals(update.conditions, update.free)
     if boxes is None or any(len(c.form.names) != 1 or c.kind != ">=" for c in update.conditions):
         return None
-    if any(form.denominator() != 1 for form in x.subscripts):
+    if any(form.denominator() != 1 for x in elements for form in x.subscripts):
         return None
     is_whole = update.subscripts == tuple(map(affine, update.free)) and all(
         box == (0, size - 1) for box, size in zip(boxes.values(), out.shape, strict=True)
     )
-    return Copy(
-        place,
-        _View.of(x.subscripts, array.strides, boxes),
-        _View.of(update.subscripts, out.strides, boxes),
-        combine,
-        is_whole,
-    )
+    if len(elements) == 2 and not is_whole:
+        return None
+    sources = [(places[x.array], _View.of(x.subscripts, layouts[x.array], boxes)) for x in elements]
+    return Elementwise(sources, _View.of(update.subscripts, out, boxes), combine, is_whole)
+
+
+def _elements(x: Scalar) -> list[Access]:
+    """An element, or two that are multiplied; none of another expression."""
+    parts = x.args if isinstance(x, Apply) and x.function is np.multiply else (x,)
+    found = [part for part in parts if isinstance(part, Access) and part.outside == "error"]
+    return found if len(found) == len(parts) else []
