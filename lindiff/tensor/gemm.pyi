@@ -2,6 +2,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+MOST_GUARDS: int
+
 class Product:
     @property
     def has_zeros(self) -> bool: ...

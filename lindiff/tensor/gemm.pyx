@@ -45,6 +45,9 @@ cdef struct Matrix:
     Guard guard[GUARDS]
 
 
+MOST_GUARDS = GUARDS
+
+
 @cython.final
 cdef class Product:
     """``out += scale first second``, of a batch of matrices that lie in arrays at integer forms.
@@ -112,8 +115,6 @@ cdef class Product:
     cdef int laid(self, Matrix *matrix, tuple given) except -1:
         """Fill in how a matrix lies; the place of its array."""
         place, tables, run, step, along, row_length, guards = given
-        if len(guards) > GUARDS:
-            raise ValueError("a product with too many conditions")
         matrix.batch, matrix.lines, matrix.across = self.table(tables[0]), self.table(tables[1]), NULL
         matrix.across = self.table(tables[2])
         matrix.run, matrix.step, matrix.along, matrix.row_length = run, step, along, row_length

@@ -18,7 +18,7 @@ import numpy as np
 
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import Access, Number
-from lindiff.tensor.gemm import Product
+from lindiff.tensor.gemm import MOST_GUARDS, Product
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.statements import factors_of
 from lindiff.tensor.updates import Interval, Update, intervals, points, sides_of
@@ -117,6 +117,8 @@ def matrices_of(update: Update) -> Matrices | None:
             return None
         for place in factors or [2]:
             guards[place].append(form)
+    if max(map(len, guards)) > MOST_GUARDS:
+        return None
     scale = reduce(operator.mul, scales, 1.0)
     found = Matrices(boxes, batch, rows, columns, update.summed, both[0], both[1], scale, guards)
     return found if _is_worth_it(found, update) else None
