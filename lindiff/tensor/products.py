@@ -112,10 +112,10 @@ def matrices_of(update: Update) -> Matrices | None:
         if len(form.names) == 1:
             continue  # its box
         # a condition that keeps one factor in its array may be one of the other's loops, too
-        factors = [k for k in (0, 1) if form.names <= homes[k]]
-        if not factors and not form.names <= homes[2]:
+        holding = [k for k in (0, 1) if form.names <= homes[k]]
+        if not holding and not form.names <= homes[2]:
             return None
-        for place in factors or [2]:
+        for place in holding or [2]:
             guards[place].append(form)
     if max(map(len, guards)) > MOST_GUARDS:
         return None

@@ -14,6 +14,7 @@ from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.transforms._arguments import Argnums, check_complex_linear, linearized, mode_of, one_or_all
 from lindiff.transforms._transformed import transformed
+from lindiff.transforms.sparse import SparseJacobian
 
 __all__ = ["hessian", "jacobian", "value_and_jacobian"]
 
@@ -33,6 +34,7 @@ def jacobian(
     mode: str | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    sparse: bool = False,
 ) -> Callable[P, Any]:
     """All derivatives of a function's result with respect to its arguments.
 
@@ -47,23 +49,31 @@ def jacobian(
         The function returns ``(value, aux)``; the Jacobian function then returns ``(jacobian, aux)``.
     holomorphic : bool
         The function is a holomorphic function of complex arguments, with complex results.
+    sparse : bool
+        Of a function of one array with one array as its result: the Jacobian of these raveled, as a
+        ``scipy.sparse.csr_array``.  Which entries it may have is found from the function's steps, in the
+        first call for arguments of a shape; it has all of them, those that are 0 at a point, too.
 
     Returns
     -------
     callable
         Of the same arguments; returns arrays of shape ``y.shape + x.shape``: in the structure of the result,
-        and within it that of the argument (a tuple over arguments if ``argnums`` is a tuple).
+        and within it that of the argument (a tuple over arguments if ``argnums`` is a tuple).  With
+        ``sparse=True`` a matrix of shape ``(y.size, x.size)``.
 
     Raises
     ------
     TypeError
         From the returned function: a complex result of a complex argument without ``holomorphic=True``, or
-        with it where the derivative is not complex-linear.
+        with it where the derivative is not complex-linear.  With ``sparse=True``: arguments or results that
+        are no single real arrays, and a function that no program repeats, as its pattern is not known then.
 
     Notes
     -----
     The function runs once; then its record is walked with many directions at once, as many as fit into a
-    cache: min(x.size, y.size) directions in all.
+    cache: min(x.size, y.size) directions in all.  With ``sparse=True`` these are as many as groups of columns
+    (or rows) without a row (column) in common, and one more, which tells whether the pattern still holds: of
+    a tridiagonal matrix four, however large it is.
 
     Of a complex argument of a real result, dy = Re(J dx).
 
@@ -73,10 +83,20 @@ def jacobian(
     >>> ld.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
+    >>> ld.jacobian(np.diff, sparse=True)(np.arange(1000.0)).nnz
+    1998
     """
-    both = value_and_jacobian(function, argnums, mode, has_aux, holomorphic)
+    both = value_and_jacobian(function, argnums, mode, has_aux, holomorphic, sparse)
 
-    @transformed(jacobian, function, argnums=argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic)
+    @transformed(
+        jacobian,
+        function,
+        argnums=argnums,
+        mode=mode,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+        sparse=sparse,
+    )
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
@@ -90,12 +110,13 @@ def value_and_jacobian(
     mode: str | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    sparse: bool = False,
 ) -> Callable[P, tuple[R, Any]]:
     """A function's result and all its derivatives, from one run.
 
     Parameters
     ----------
-    function, argnums, mode, has_aux, holomorphic
+    function, argnums, mode, has_aux, holomorphic, sparse
         As for :func:`lindiff.jacobian`.
 
     Returns
@@ -111,14 +132,26 @@ def value_and_jacobian(
            [0., 4.]]))
     """
     walk = None if mode is None else mode_of(mode)
+    if sparse and holomorphic:
+        raise TypeError("sparse=True is for real numbers, and holomorphic=True for complex ones")
+    sparsely = SparseJacobian(function, argnums, walk) if sparse else None
 
     @transformed(
-        value_and_jacobian, function, argnums=argnums, mode=mode, has_aux=has_aux, holomorphic=holomorphic
+        value_and_jacobian,
+        function,
+        argnums=argnums,
+        mode=mode,
+        has_aux=has_aux,
+        holomorphic=holomorphic,
+        sparse=sparse,
     )
     def value_and_jacobian_of(*args: Any, **kwargs: Any) -> Any:
         linearization = linearized(function, argnums, args, kwargs, has_aux)
-        _check_complex(linearization, holomorphic, getattr(function, "__name__", "the function"))
-        result = _jacobian(linearization, argnums, walk)
+        if sparsely is not None:
+            result = sparsely(linearization, args, kwargs, has_aux)
+        else:
+            _check_complex(linearization, holomorphic, getattr(function, "__name__", "the function"))
+            result = _jacobian(linearization, argnums, walk)
         value = (linearization.value, linearization.aux) if has_aux else linearization.value
         return value, result
 

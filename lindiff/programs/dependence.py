@@ -1,0 +1,417 @@
+"""Which numbers of an argument each number of a result depends on: the pattern of a Jacobian.
+
+The steps of one run are followed with a set of places of the argument for each number, a row of a sparse
+matrix.  What only moves numbers is asked where it moves them, sums join the sets of what they sum, elementwise
+functions those of their operands.  What is not known joins all: a pattern may have too many entries, never
+too few.  It holds for runs that go the same way.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from lindiff.core import chain
+from lindiff.programs.machine import Form
+from lindiff.programs.operands import Slot, leaves_of, replaced, slots_of
+from lindiff.programs.program import Program
+from lindiff.programs.recorded import VIEWS, may_write, method
+from lindiff.programs.recording import Instruction, Unrecordable
+from lindiff.programs.tree import Branch
+
+__all__ = ["dependence"]
+
+_ELEMENTWISE = {
+    *(chain.product, operator.pow, operator.ipow, np.round, np.nan_to_num, np.clip, np.real, np.imag),
+    *map(method, ("round", "clip", "conj", "conjugate", "astype", "copy", "__copy__")),
+}
+_REDUCTIONS = {
+    *(np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.nansum, np.var, np.std),
+    *map(method, ("sum", "mean", "prod", "max", "min", "var", "std")),
+}
+_MOVES = {
+    *(np.array, np.asarray, np.ascontiguousarray, operator.getitem, np.diag, np.diagonal, np.copy, np.take, np.append, np.insert, np.delete),
+    *(np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.roll),
+    *(np.broadcast_to, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.block, np.tile),
+    *(np.repeat, np.flip, np.fliplr, np.flipud, np.rot90, np.tril, np.triu, np.split, np.array_split),
+    *(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.dstack, np.rollaxis, np.resize),
+    *VIEWS.values(),
+    *map(method, ("reshape", "ravel", "flatten", "transpose", "swapaxes", "squeeze", "diagonal", "take")),
+    *map(method, ("repeat", "__getitem__")),
+}
+_FILLED = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+_PRODUCTS = {np.matmul, np.dot, method("dot")}
+# Linear in each of their operands.
+_MULTILINEAR = {
+    *(np.diff, np.ediff1d, np.cumsum, np.gradient, np.trace, np.convolve, np.correlate, np.pad),
+    *(np.einsum, np.tensordot, np.inner, np.outer, np.vdot, np.kron, np.cross),
+    *map(method, ("cumsum", "trace")),
+}
+
+# Numbers of an operand that a multilinear function is asked for, one after the other.
+_MOST_ASKED = 4096
+
+
+def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
+    """The pattern of the Jacobian of a function of one array with one array as its result, at a point.
+
+    Parameters
+    ----------
+    function : callable
+    x : ndarray
+        The way that the function goes from here on.
+
+    Returns
+    -------
+    csr_array of bool, of shape (y.size, x.size)
+
+    Raises
+    ------
+    Unrecordable
+        If the function does what no program repeats; the message says what.
+
+    Examples
+    --------
+    >>> dependence(lambda x: x[1:] * x[:-1], np.ones(4)).toarray().astype(int)
+    array([[1, 1, 0, 0],
+           [0, 1, 1, 0],
+           [0, 0, 1, 1]])
+    """
+    x = np.array(x, copy=True)
+    program: Program[..., Any] = Program(function, warns=False)
+    y = program(x)
+    known = program.contents()[0]
+    met = next(iter(known.values()), None)
+    if met is None or met.tree is None:
+        raise Unrecordable(met.reason if met is not None and met.reason else "it has no program")
+    followed = _Followed(x.size)
+    branches = list(_branches(met.tree.root))
+    for branch in branches:
+        followed.go(branch)
+    result = branches[-1].result
+    assert result is not None
+    leaves = [leaf for leaf in result.leaves if type(leaf) is Slot]
+    if not leaves:
+        return _nothing(np.size(y), x.size)
+    return followed.rows_of(leaves[0])
+
+
+def _branches(root: Branch) -> Iterator[Branch]:
+    """The one way through a tree."""
+    branch = root
+    while True:
+        yield branch
+        if branch.fork is None:
+            return
+        branch = branch.outcomes[0][1]
+
+
+def _nothing(rows: int, columns: int) -> csr_array:
+    return csr_array((rows, columns), dtype=bool)
+
+
+class _Followed:
+    """The sets of all numbers in memory, row by row."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.memory: dict[int, csr_array] = {}
+        self.forms: list[Form] = []
+        self.roots: list[tuple[Slot, int, Slot]] = []
+
+    def go(self, branch: Branch) -> None:
+        """Follow the steps of a branch, and what its fork has done."""
+        self.forms, self.roots = branch.forms, branch.roots
+        if not self.memory:
+            self.memory[0] = csr_array((np.ones(self.n, bool), (range(self.n), range(self.n))))
+        steps = [*branch.steps, *([branch.fork] if isinstance(branch.fork, Instruction) else [])]
+        for step in steps:
+            if step.raised is None:
+                self.follow(step)
+
+    # -- memory --------------------------------------------------------------------------------------------
+
+    def shape(self, slot: Slot) -> tuple[int, ...]:
+        return self.forms[slot].shape
+
+    def is_fixed(self, slot: Slot) -> bool:
+        """Whether it is known where in the memory of its owner an array lies."""
+        root, _, owner = self.roots[slot]
+        return root == owner
+
+    def cells(self, slot: Slot) -> Any:
+        """Where its numbers are among those of its owner, in an array of its shape."""
+        form, (_, behind, owner) = self.forms[slot], self.roots[slot]
+        own = self.forms[owner]
+        assert own.dtype is not None
+        least = sum(min(0, step * (size - 1)) for step, size in zip(_strides(own), own.shape, strict=True))
+        places = np.full((), behind - least, np.int64)
+        for step, size in zip(_strides(form), form.shape, strict=True):
+            places = np.add.outer(places, np.arange(size) * step)
+        return places // own.dtype.itemsize
+
+    def rows_of(self, slot: Slot) -> csr_array:
+        """The sets of an array's numbers."""
+        count = math.prod(self.shape(slot))
+        owner = self.roots[slot][2]
+        if not _is_inexact(self.forms[slot]) or owner not in self.memory:
+            return _nothing(count, self.n)
+        memory = self.memory[owner]
+        if not self.is_fixed(slot):
+            return _joined(memory)[np.zeros(count, np.int64)]
+        return memory[np.ravel(self.cells(slot))]
+
+    def put(self, slot: Slot, places: Any, rows: csr_array) -> None:
+        """Let numbers of an array, at places in its owner's memory, have these sets."""
+        owner = self.roots[slot][2]
+        memory = self._memory_of(owner)
+        kept = np.arange(memory.shape[0])
+        kept[np.ravel(places)] = memory.shape[0] + np.arange(rows.shape[0])
+        self.memory[owner] = vstack([memory, rows], format="csr")[kept]
+
+    def add(self, slot: Slot, rows: csr_array) -> None:
+        """Let any of the numbers of an array depend on what these do, too."""
+        owner = self.roots[slot][2]
+        memory = self._memory_of(owner)
+        anywhere = np.full(memory.shape[0], not self.is_fixed(slot))
+        if self.is_fixed(slot):
+            anywhere[np.ravel(self.cells(slot))] = True
+        row = _joined(rows)
+        count = int(anywhere.sum())
+        more = vstack([row, _nothing(1, self.n)], format="csr")[np.where(anywhere, 0, 1)]
+        self.memory[owner] = memory + more if count else memory
+
+    def _memory_of(self, owner: Slot) -> csr_array:
+        if owner not in self.memory:
+            form = self.forms[owner]
+            assert form.dtype is not None
+            spans = zip(_strides(form), form.shape, strict=True)
+            last = sum(abs(step) * (size - 1) for step, size in spans if size)
+            self.memory[owner] = _nothing(last // form.dtype.itemsize + 1, self.n)
+        return self.memory[owner]
+
+    # -- steps ---------------------------------------------------------------------------------------------
+
+    def follow(self, step: Instruction) -> None:
+        function, args, kwargs = step.function, step.args, step.kwargs
+        if function in (operator.setitem, np.copyto) and self.wrote(function, args, kwargs):
+            return
+        given = [*slots_of(args), *slots_of(kwargs)]
+        results = [leaf for leaf in leaves_of(step.result) if type(leaf) is Slot]
+        made = [slot for slot in results if self.roots[slot][2] == slot]
+        found = self.found(step, results) if made or _writes(step) else {}
+        for slot in results:
+            if self.roots[slot][2] == slot or slot in given or "out" in kwargs:
+                rows = found.get(slot)
+                rows = self.of_all(given, slot) if rows is None else rows
+                if _is_inexact(self.forms[slot]):
+                    self.put(slot, self.cells(slot), rows)
+        if _writes(step) and not results:
+            for slot in given:  # whatever it is that is written to
+                for other in given:
+                    self.add(slot, self.rows_of(other))
+
+    def wrote(self, function: Any, args: Any, kwargs: Any) -> bool:
+        """Put what is written at known places; False where the places are not known."""
+        target, *rest = args
+        index = rest[0] if function is operator.setitem else ...
+        value = rest[-1]
+        if type(target) is not Slot or slots_of(index) or kwargs or not self.is_fixed(target):
+            return False
+        places = self.cells(target)[index]
+        if _is_inexact(self.forms[target]):
+            self.put(target, places, self.broadcast(value, np.shape(places)))
+        return True
+
+    def found(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
+        """The sets of results, as far as a rule knows them."""
+        function, args, kwargs = step.function, step.args, step.kwargs
+        of = getattr(function, "__self__", None)
+        if isinstance(function, np.ufunc) and function.signature is None and "where" not in kwargs:
+            rows = self.elementwise(args[: function.nin], self.shape(results[0]))
+            return dict.fromkeys(results, rows)
+        if isinstance(of, np.ufunc) and function.__name__ == "reduce":
+            return {results[0]: self.reduced(args, kwargs, 0, results[0])}
+        if not _is_known(function):
+            return self.by_pattern(step, results)
+        if function in _ELEMENTWISE:
+            return {results[0]: self.elementwise(slots_of(args), self.shape(results[0]))}
+        if function in _FILLED:  # the number is behind what the array is like
+            return {results[0]: self.elementwise(args[1:2], self.shape(results[0]))}
+        if function is np.where and len(args) == 3:
+            return {results[0]: self.elementwise(args[1:], self.shape(results[0]))}
+        if function in _REDUCTIONS:
+            return {results[0]: self.reduced(args, kwargs, None, results[0])}
+        if function in _PRODUCTS and not kwargs:
+            return self.product(args, results[0])
+        if function in _MULTILINEAR and len(results) == 1:
+            return self.multilinear(step, results[0])
+        return self.moved(step, results) if function in _MOVES else self.by_pattern(step, results)
+
+    def of_all(self, given: list[Slot], result: Slot) -> csr_array:
+        """Each number depends on all."""
+        row = _nothing(1, self.n)
+        for slot in given:
+            row = row + _joined(self.rows_of(slot))
+        return row[np.zeros(math.prod(self.shape(result)), np.int64)]
+
+    def broadcast(self, x: Any, shape: tuple[int, ...]) -> csr_array:
+        """The sets of an operand, as an array of a shape."""
+        count = math.prod(shape)
+        if type(x) is not Slot:
+            held = slots_of(x)
+            return self.of_all(held, held[0])[np.zeros(count, np.int64)] if held else _nothing(count, self.n)
+        ids = np.arange(math.prod(self.shape(x))).reshape(self.shape(x))
+        while ids.ndim > len(shape):  # leading axes of length 1, which assignments leave out
+            ids = ids[0]
+        return self.rows_of(x)[np.ravel(np.broadcast_to(ids, shape))]
+
+    def elementwise(self, operands: Any, shape: tuple[int, ...]) -> csr_array:
+        rows = _nothing(math.prod(shape), self.n)
+        for x in operands:
+            if slots_of(x):
+                rows = rows + self.broadcast(x, shape)
+        return rows
+
+    def reduced(self, args: Any, kwargs: Any, default: Any, result: Slot) -> csr_array | None:
+        """Along axes; each number of the result depends on all that it is made of."""
+        x = args[0]
+        axis = kwargs.get("axis", args[1] if len(args) > 1 else default)
+        known = kwargs.keys() <= {"axis", "keepdims", "dtype", "ddof", "correction"} and len(args) < 3
+        if type(x) is not Slot or not known or slots_of([axis]):
+            return None
+        shape = self.shape(x)
+        axes = range(len(shape)) if axis is None else np.atleast_1d(axis) % max(len(shape), 1)
+        kept = [1 if k in axes else size for k, size in enumerate(shape)]
+        if math.prod(kept) != math.prod(self.shape(result)):
+            return None
+        ids = np.ravel(np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), shape))
+        return _grouped(ids, math.prod(kept)) @ self.rows_of(x)
+
+    def product(self, args: Any, result: Slot) -> dict[Slot, csr_array]:
+        """Of matrices and vectors: where a factor that is no argument has zeros, nothing depends on them."""
+        x, y = args
+        shapes = [self.shape(z) if type(z) is Slot else np.shape(z) for z in (x, y)]
+        if not all(1 <= len(shape) <= 2 for shape in shapes) or slots_of([x, y]) == []:
+            return {}
+        m, k = (1, *shapes[0])[-2:]
+        n = shapes[1][1] if len(shapes[1]) == 2 else 1
+        rows = _nothing(m * n, self.n)
+        if type(x) is Slot:
+            other = np.ones((k, n), bool) if type(y) is Slot else np.reshape(np.asarray(y) != 0, (k, n))
+            # result (i, j) has the sets of x (i, l) for all l that y (l, j) lets through
+            l, j = np.nonzero(other)
+            i = np.arange(m)[:, np.newaxis]
+            rows = rows + _picked(i * n + j, i * k + l, m * n, m * k) @ self.rows_of(x)
+        if type(y) is Slot:
+            other = np.ones((m, k), bool) if type(x) is Slot else np.reshape(np.asarray(x) != 0, (m, k))
+            i, l = np.nonzero(other)
+            j = np.arange(n)[:, np.newaxis]
+            rows = rows + _picked(i * n + j, l * n + j, m * n, k * n) @ self.rows_of(y)
+        return {result: rows}
+
+    def moved(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
+        """The function of where numbers are, in the place of numbers."""
+        rows, begin = [_nothing(1, self.n)], 1
+
+        def places(leaf: Any) -> Any:
+            nonlocal begin
+            if type(leaf) is Slot and _is_inexact(self.forms[leaf]):
+                rows.append(self.rows_of(leaf))
+                ids = begin + np.arange(rows[-1].shape[0]).reshape(self.shape(leaf))
+                begin += ids.size
+                return ids
+            if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
+                return np.zeros(leaf.shape, np.int64)
+            return 0 if isinstance(leaf, (float, complex, np.inexact)) else leaf
+
+        args, kwargs = replaced((step.args, step.kwargs), places)
+        if slots_of((args, kwargs)):  # an index that depends on numbers
+            return {}
+        try:
+            ids = step.function(*args, **kwargs)
+        except Exception:  # of integers it is another function
+            return {}
+        ids = list(ids) if isinstance(ids, (list, tuple)) else [ids]
+        if [np.shape(x) for x in ids] != [self.shape(slot) for slot in results]:
+            return {}
+        whole = vstack(rows, format="csr")
+        return {
+            slot: whole[np.ravel(x).astype(np.int64)] for slot, x in zip(results, ids, strict=True)
+        }
+
+    def multilinear(self, step: Instruction, result: Slot) -> dict[Slot, csr_array]:
+        """The function of unit vectors, one operand at a time, among others without zeros."""
+        slots = slots_of((step.args, step.kwargs))
+        if not all(_is_inexact(self.forms[slot]) for slot in slots):
+            return {}
+        if sum(math.prod(self.shape(slot)) for slot in slots) > _MOST_ASKED:
+            return {}
+        generic = np.random.default_rng(0)
+        operands = [generic.uniform(1, 2, self.shape(slot)) for slot in slots]
+        rows = _nothing(math.prod(self.shape(result)), self.n)
+        for place, slot in enumerate(slots):
+            columns = []
+            for k in range(operands[place].size):
+                unit = np.zeros(self.shape(slot))
+                unit.flat[k] = 1.0
+                given = iter([*operands[:place], unit, *operands[place + 1 :]])
+                args, kwargs = replaced(
+                    (step.args, step.kwargs), lambda x, given=given: next(given) if type(x) is Slot else x
+                )
+                columns.append(np.ravel(step.function(*args, **kwargs)) != 0)
+            if columns:
+                rows = rows + csr_array(np.array(columns).T) @ self.rows_of(slot)
+        return {result: rows}
+
+    def by_pattern(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
+        """By the function's own word, if it has one: ``pattern(shapes)`` gives one matrix for each operand."""
+        pattern = getattr(step.function, "pattern", None)
+        if pattern is None or step.kwargs or len(results) != 1:
+            return {}
+        shapes = [self.shape(x) if type(x) is Slot else np.shape(x) for x in step.args]
+        rows = _nothing(math.prod(self.shape(results[0])), self.n)
+        for x, local in zip(step.args, pattern(shapes), strict=True):
+            if type(x) is Slot:
+                rows = rows + local.astype(bool) @ self.rows_of(x)
+        return {results[0]: rows}
+
+
+def _is_inexact(form: Form) -> bool:
+    return form.dtype is not None and form.dtype.kind in "fc"
+
+
+def _is_known(function: Any) -> bool:
+    """Whether a function may be a key: methods of ufuncs are made anew each time."""
+    return not isinstance(getattr(function, "__self__", None), np.ufunc)
+
+
+def _writes(step: Instruction) -> bool:
+    return may_write(step.function, step.args, step.kwargs)
+
+
+def _strides(form: Form) -> tuple[int, ...]:
+    if form.strides is not None:
+        return form.strides
+    assert form.dtype is not None
+    return tuple(math.prod(form.shape[k + 1 :]) * form.dtype.itemsize for k in range(len(form.shape)))
+
+
+def _joined(rows: csr_array) -> csr_array:
+    """The union of all sets, as one row."""
+    columns = np.unique(rows.indices)
+    return csr_array((np.ones(columns.size, bool), columns, [0, columns.size]), (1, rows.shape[1]))
+
+
+def _grouped(ids: Any, groups: int) -> csr_array:
+    return csr_array((np.ones(ids.size, bool), (ids, np.arange(ids.size))), (groups, ids.size))
+
+
+def _picked(rows: Any, columns: Any, m: int, n: int) -> csr_array:
+    rows, columns = (np.ravel(x) for x in np.broadcast_arrays(rows, columns))
+    return csr_array((np.ones(rows.size, bool), (rows, columns)), (m, n))
