@@ -146,12 +146,11 @@ def value_and_jacobian(
         sparse=sparse,
     )
     def value_and_jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        linearization = linearized(function, argnums, args, kwargs, has_aux)
         if sparsely is not None:
-            result = sparsely(linearization, args, kwargs, has_aux)
-        else:
-            _check_complex(linearization, holomorphic, getattr(function, "__name__", "the function"))
-            result = _jacobian(linearization, argnums, walk)
+            return sparsely(args, kwargs, has_aux)
+        linearization = linearized(function, argnums, args, kwargs, has_aux)
+        _check_complex(linearization, holomorphic, getattr(function, "__name__", "the function"))
+        result = _jacobian(linearization, argnums, walk)
         value = (linearization.value, linearization.aux) if has_aux else linearization.value
         return value, result
 

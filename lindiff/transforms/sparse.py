@@ -9,20 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize._numdiff import group_columns
 from scipy.sparse import csc_array, csr_array
 
+from lindiff.core import pytree
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.core.variable import Variable
 from lindiff.programs.dependence import dependence
+from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
-from lindiff.transforms._arguments import Argnums, select
+from lindiff.transforms._arguments import Argnums, linearized, select
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.reverse import vjp
+from lindiff.transforms.vmap import vmap
 
 __all__ = ["SparseJacobian"]
+
+# Products with the Jacobian for several directions, one raveled product a row; if it is told not to go forward,
+# with its transpose.
+Walk: TypeAlias = Callable[[bool, Any], Any]
 
 # Walks with several directions carry so many bytes of an array together.
 CHUNK_BYTES = 1 << 18
@@ -50,29 +59,39 @@ class SparseJacobian:
         self._function, self._argnums, self._mode = function, argnums, mode
         self._kept: dict[Any, _Compression] = {}
         self._name = getattr(function, "__name__", "the function")
+        self._products = _Products(function, argnums)
 
-    def __call__(
-        self, linearization: Linearization, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool
-    ) -> csr_array:
-        """The Jacobian at arguments, where the function has been linearized.
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool) -> tuple[Any, Any]:
+        """What the function returns, and its Jacobian.
 
         Raises
         ------
         TypeError
-            For arguments or results that are no real arrays, and a function without a program.
+            For arguments or results that are no single real arrays, and a function without a program.
         """
-        x, y = self._one_of_each(linearization)
+        if isinstance(self._function, Program) and not has_aux and not kwargs and _are_plain(args):
+            result = self._function(*args)
+            _, selected = select(self._function, self._argnums, args, kwargs)
+            if all(type(x) is np.ndarray for x in (result, *selected)):
+                x, y = self._one_of_each(list(selected), [result])
+                return result, self._matrix(x, y, args, kwargs, has_aux, self._products.at(args))
+        linearization = linearized(self._function, self._argnums, args, kwargs, has_aux)
+        x, y = self._one_of_each(linearization.inputs.arrays, linearization.outputs.arrays)
+        result = (linearization.value, linearization.aux) if has_aux else linearization.value
+        return result, self._matrix(x, y, args, kwargs, has_aux, _walk_of(linearization))
+
+    def _matrix(
+        self, x: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool, walk: Walk
+    ) -> csr_array:
         key = x.shape, y.shape, np.result_type(x, y)
-        compression = self._kept.get(key)
-        if compression is not None:
-            matrix, is_all = compression.matrix(linearization)
+        kept = self._kept.get(key)
+        if kept is not None:
+            matrix, is_all = kept.matrix(x, y, walk)
             if is_all:
                 return matrix
-        pattern = self._pattern(args, kwargs, has_aux, (y.size, x.size))
-        if compression is not None:
-            pattern = pattern + compression.pattern
-        compression = _Compression.of(pattern, self._mode)
-        matrix, is_all = compression.matrix(linearization)
+        pattern = self._pattern(args, kwargs, has_aux)
+        compression = _Compression.of(pattern if kept is None else pattern + kept.pattern, self._mode, key[2])
+        matrix, is_all = compression.matrix(x, y, walk)
         if not is_all:
             raise TypeError(
                 f"{self._name} does not do the same when it is called again: its pattern cannot be found; "
@@ -83,27 +102,27 @@ class SparseJacobian:
         self._kept[key] = compression
         return matrix
 
-    def _one_of_each(self, linearization: Linearization) -> tuple[Any, Any]:
-        inputs, outputs = linearization.inputs.arrays, linearization.outputs.arrays
+    def _one_of_each(self, inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any]:
         if len(inputs) != 1 or len(outputs) != 1:
             raise TypeError(
                 f"sparse=True is for a function of one array that returns one array; {self._name} has "
                 f"{len(inputs)} and {len(outputs)}: concatenate them, or give the number of one in argnums"
             )
-        x, y = inputs[0], np.asarray(outputs[0]) if not hasattr(outputs[0], "shape") else outputs[0]
+        x, y = (z if hasattr(z, "shape") else np.asarray(z) for z in (inputs[0], outputs[0]))
         for array in (x, y):
             if isinstance(array, Variable):
                 raise TypeError(
                     "a sparse Jacobian has no derivatives of its own: leave sparse=True away inside of "
                     "another transform"
                 )
-            if array.dtype.kind != "f":
-                raise TypeError(f"sparse=True is for real numbers, and {self._name} has {array.dtype}")
+            if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.kind != "f":
+                raise TypeError(
+                    f"sparse=True is for NumPy's arrays of real numbers, and {self._name} has "
+                    f"{type(array).__name__} of {array.dtype}"
+                )
         return x, y
 
-    def _pattern(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool, shape: tuple[int, int]
-    ) -> csr_array:
+    def _pattern(self, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool) -> csr_array:
         of_selected, (x,) = select(self._function, self._argnums, args, kwargs)
 
         def value_alone(x: Any) -> Any:
@@ -111,13 +130,12 @@ class SparseJacobian:
             return result[0] if has_aux else result
 
         try:
-            pattern = dependence(value_alone, x)
+            return dependence(value_alone, x)
         except Unrecordable as reason:
             raise TypeError(
                 f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
                 f"{reason}; leave sparse=True away"
             ) from None
-        return csr_array(pattern.reshape(shape))
 
 
 @dataclass(frozen=True)
@@ -130,67 +148,102 @@ class _Compression:
         With sorted indices.
     forward : bool
         Whether the groups are of columns.
-    groups : ndarray of int
-        Of each column or row.
     rows : ndarray of int
         Of each entry.
+    seeds : ndarray
+        A direction for each group, and a random one, each a row.
+    places : (ndarray of int, ndarray of int)
+        Of each entry in the products with the seeds.
     """
 
     pattern: csr_array
     forward: bool
-    groups: Any
     rows: Any
+    seeds: Any
+    places: tuple[Any, Any]
 
     @classmethod
-    def of(cls, pattern: csr_array, mode: str | None) -> _Compression:
+    def of(cls, pattern: csr_array, mode: str | None, dtype: np.dtype[Any]) -> _Compression:
         pattern = csr_array(pattern, dtype=bool)
         pattern.sum_duplicates()
-        pattern.sort_indices()
+        rows, columns = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices
         found = {}
         if mode != "rev":
             found[True] = group_columns(csc_array(pattern))
         if mode != "fwd":
             found[False] = group_columns(csc_array(pattern.T))
-        forward = min(found, key=lambda k: (_count(found[k]), not k))
-        rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-        return cls(pattern, forward, found[forward], rows)
+        forward = min(found, key=lambda k: (found[k].max(initial=-1), not k))
+        groups = found[forward]
+        count = int(groups.max(initial=-1)) + 1
+        seeds = np.zeros((count + 1, groups.size), dtype)
+        seeds[groups, np.arange(groups.size)] = 1.0
+        seeds[count] = np.random.default_rng(0).standard_normal(groups.size)
+        seeds.flags.writeable = False
+        places = (groups[columns], rows) if forward else (groups[rows], columns)
+        return cls(pattern, forward, rows, seeds, places)
 
-    def matrix(self, linearization: Linearization) -> tuple[csr_array, bool]:
+    def matrix(self, x: Any, y: Any, walk: Walk) -> tuple[csr_array, bool]:
         """The Jacobian, and whether it has all entries."""
-        (x,), (y,) = linearization.inputs.arrays, linearization.outputs.arrays
-        starts, columns = (x, self.pattern.indices) if self.forward else (y, self.rows)
-        walk = linearization.push_leaves if self.forward else linearization.pull_arrays
-        count = _count(self.groups)
-        random = np.random.default_rng(0).standard_normal(np.size(starts))
-        seeds = np.zeros((count + 1, np.size(starts)), np.asarray(starts).dtype)
-        seeds[self.groups, np.arange(np.size(starts))] = 1.0
-        seeds[count] = random
-        ends = self._walked(walk, seeds, np.shape(starts))
-        other = self.rows if self.forward else self.pattern.indices
-        data = ends[self.groups[columns], other]
-        shape = self.pattern.shape
-        matrix = csr_array((data, self.pattern.indices.copy(), self.pattern.indptr.copy()), shape)
-        across = matrix if self.forward else matrix.T
-        return matrix, _is_all(across, random, ends[count])
+        seeds = self.seeds.reshape(-1, *(x if self.forward else y).shape)
+        products = walk(self.forward, seeds)
+        data = products[self.places]
+        parts = data, self.pattern.indices.copy(), self.pattern.indptr.copy()
+        return csr_array(parts, self.pattern.shape), self._is_all(data, products[-1])
 
-    def _walked(self, walk: Callable[[list[Any]], list[Any]], seeds: Any, shape: tuple[int, ...]) -> Any:
+    def _is_all(self, data: Any, product: Any) -> bool:
+        """Whether entries give the product with the random direction, but for rounding."""
+        _, places = self.places
+        terms = data * self.seeds[-1][self.pattern.indices if self.forward else self.rows]
+        found = np.bincount(places, terms, product.size)
+        scale = np.bincount(places, np.abs(terms), product.size) + np.abs(product)
+        rounding = np.sqrt(np.finfo(product.dtype).eps)
+        with np.errstate(invalid="ignore"):
+            is_near = (np.abs(found - product) <= rounding * scale) | ~np.isfinite(scale)
+        return bool(is_near.all())
+
+
+class _Products:
+    """Walks of a program, by the programs of its derivatives."""
+
+    def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
+        def along(direction: Any, *args: Any) -> Any:
+            of_selected, selected = select(function, argnums, args, {})
+            return jvp(of_selected, selected, (direction,))[1]
+
+        def back(direction: Any, *args: Any) -> Any:
+            of_selected, selected = select(function, argnums, args, {})
+            return vjp(of_selected, *selected)[1](direction)[0]
+
+        self._programs = {True: Program(along), False: Program(back)}
+        self._mapped: dict[tuple[bool, int], Callable[..., Any]] = {}
+
+    def at(self, args: tuple[Any, ...]) -> Walk:
+        """Those from arguments."""
+
+        def walk(forward: bool, seeds: Any) -> Any:
+            key = forward, len(args)
+            if key not in self._mapped:
+                self._mapped[key] = vmap(self._programs[forward], (0, *(None for _ in args)))
+            return np.reshape(self._mapped[key](seeds, *args), (len(seeds), -1))
+
+        return walk
+
+
+def _walk_of(linearization: Linearization) -> Walk:
+    """Walks through a record, as many at once as stay in a cache."""
+
+    def walk(forward: bool, seeds: Any) -> Any:
+        go = linearization.push_leaves if forward else linearization.pull_arrays
         step = max(CHUNK_BYTES // max(seeds[0].nbytes, 1), 1)
         chunks = []
         for first in range(0, len(seeds), step):
-            units = seeds[first : first + step].reshape(-1, *shape)
-            start = Directions(units) if len(units) > 1 else units[0]
-            chunks.append(np.reshape(array_of(walk([start])[0], len(units)), (len(units), -1)))
+            units = seeds[first : first + step]
+            end = go([Directions(units) if len(units) > 1 else units[0]])[0]
+            chunks.append(np.reshape(array_of(end, len(units)), (len(units), -1)))
         return np.concatenate(chunks)
 
-
-def _count(groups: Any) -> int:
-    return int(groups.max(initial=-1)) + 1
+    return walk
 
 
-def _is_all(matrix: Any, direction: Any, product: Any) -> bool:
-    """Whether a matrix gives the product with a direction, but for rounding."""
-    found = matrix @ direction
-    scale = abs(matrix) @ abs(direction) + abs(product)
-    rounding = np.sqrt(np.finfo(product.dtype).eps)
-    with np.errstate(invalid="ignore"):
-        return bool(np.all((abs(found - product) <= rounding * scale) | ~np.isfinite(scale)))
+def _are_plain(args: tuple[Any, ...]) -> bool:
+    return not any(isinstance(leaf, Variable) for leaf in pytree.flatten(args)[0])
