@@ -1,9 +1,9 @@
 """Which numbers of an argument each number of a result depends on: the pattern of a Jacobian.
 
 The steps of one run are followed with a set of places of the argument for each number, a row of a sparse
-matrix.  What only moves numbers is asked where it moves them, sums join the sets of what they sum, elementwise
-functions those of their operands.  What is not known joins all: a pattern may have too many entries, never
-too few.  It holds for runs that go the same way.
+matrix.  What only moves numbers is asked where it moves them, sums join the sets of what they sum,
+elementwise functions those of their operands.  What is not known joins all: a pattern may have too many
+entries, never too few.  It holds for runs that go the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,19 @@ _REDUCTIONS = {
     *map(method, ("sum", "mean", "prod", "max", "min", "var", "std")),
 }
 _MOVES = {
-    *(np.array, np.asarray, np.ascontiguousarray, operator.getitem, np.diag, np.diagonal, np.copy, np.take, np.append, np.insert, np.delete),
+    *(
+        np.array,
+        np.asarray,
+        np.ascontiguousarray,
+        operator.getitem,
+        np.diag,
+        np.diagonal,
+        np.copy,
+        np.take,
+        np.append,
+        np.insert,
+        np.delete,
+    ),
     *(np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.roll),
     *(np.broadcast_to, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.block, np.tile),
     *(np.repeat, np.flip, np.fliplr, np.flipud, np.rot90, np.tril, np.triu, np.split, np.array_split),
@@ -55,6 +67,9 @@ _MULTILINEAR = {
 
 # Numbers of an operand that a multilinear function is asked for, one after the other.
 _MOST_ASKED = 4096
+
+# Products of two numbers in a product of matrices that is looked at one by one.
+_MOST_PRODUCTS = 1 << 24
 
 
 def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
@@ -128,7 +143,8 @@ class _Followed:
         """Follow the steps of a branch, and what its fork has done."""
         self.forms, self.roots = branch.forms, branch.roots
         if not self.memory:
-            self.memory[0] = csr_array((np.ones(self.n, bool), (range(self.n), range(self.n))))
+            x, places = Slot(0), np.arange(self.n)
+            self.put(x, self.cells(x), csr_array((np.ones(self.n, bool), (places, places))))
         steps = [*branch.steps, *([branch.fork] if isinstance(branch.fork, Instruction) else [])]
         for step in steps:
             if step.raised is None:
@@ -163,8 +179,8 @@ class _Followed:
             return _nothing(count, self.n)
         memory = self.memory[owner]
         if not self.is_fixed(slot):
-            return _joined(memory)[np.zeros(count, np.int64)]
-        return memory[np.ravel(self.cells(slot))]
+            return _taken(_joined(memory), np.zeros(count, np.int64))
+        return _taken(memory, self.cells(slot))
 
     def put(self, slot: Slot, places: Any, rows: csr_array) -> None:
         """Let numbers of an array, at places in its owner's memory, have these sets."""
@@ -172,7 +188,7 @@ class _Followed:
         memory = self._memory_of(owner)
         kept = np.arange(memory.shape[0])
         kept[np.ravel(places)] = memory.shape[0] + np.arange(rows.shape[0])
-        self.memory[owner] = vstack([memory, rows], format="csr")[kept]
+        self.memory[owner] = _taken(vstack([memory, rows], format="csr"), kept)
 
     def add(self, slot: Slot, rows: csr_array) -> None:
         """Let any of the numbers of an array depend on what these do, too."""
@@ -182,9 +198,8 @@ class _Followed:
         if self.is_fixed(slot):
             anywhere[np.ravel(self.cells(slot))] = True
         row = _joined(rows)
-        count = int(anywhere.sum())
-        more = vstack([row, _nothing(1, self.n)], format="csr")[np.where(anywhere, 0, 1)]
-        self.memory[owner] = memory + more if count else memory
+        either = vstack([row, _nothing(1, self.n)], format="csr")
+        self.memory[owner] = memory + _taken(either, np.where(anywhere, 0, 1))
 
     def _memory_of(self, owner: Slot) -> csr_array:
         if owner not in self.memory:
@@ -258,18 +273,20 @@ class _Followed:
         row = _nothing(1, self.n)
         for slot in given:
             row = row + _joined(self.rows_of(slot))
-        return row[np.zeros(math.prod(self.shape(result)), np.int64)]
+        return _taken(row, np.zeros(math.prod(self.shape(result)), np.int64))
 
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> csr_array:
         """The sets of an operand, as an array of a shape."""
         count = math.prod(shape)
         if type(x) is not Slot:
             held = slots_of(x)
-            return self.of_all(held, held[0])[np.zeros(count, np.int64)] if held else _nothing(count, self.n)
+            rows = [self.rows_of(slot) for slot in held]
+            row = _joined(vstack([_nothing(1, self.n), *rows], format="csr"))
+            return _taken(row, np.zeros(count, np.int64))
         ids = np.arange(math.prod(self.shape(x))).reshape(self.shape(x))
         while ids.ndim > len(shape):  # leading axes of length 1, which assignments leave out
             ids = ids[0]
-        return self.rows_of(x)[np.ravel(np.broadcast_to(ids, shape))]
+        return _taken(self.rows_of(x), np.broadcast_to(ids, shape))
 
     def elementwise(self, operands: Any, shape: tuple[int, ...]) -> csr_array:
         rows = _nothing(math.prod(shape), self.n)
@@ -295,24 +312,26 @@ class _Followed:
 
     def product(self, args: Any, result: Slot) -> dict[Slot, csr_array]:
         """Of matrices and vectors: where a factor that is no argument has zeros, nothing depends on them."""
-        x, y = args
-        shapes = [self.shape(z) if type(z) is Slot else np.shape(z) for z in (x, y)]
-        if not all(1 <= len(shape) <= 2 for shape in shapes) or slots_of([x, y]) == []:
+        if any(type(z) is not Slot and slots_of(z) for z in args):
             return {}
-        m, k = (1, *shapes[0])[-2:]
-        n = shapes[1][1] if len(shapes[1]) == 2 else 1
-        rows = _nothing(m * n, self.n)
-        if type(x) is Slot:
-            other = np.ones((k, n), bool) if type(y) is Slot else np.reshape(np.asarray(y) != 0, (k, n))
-            # result (i, j) has the sets of x (i, l) for all l that y (l, j) lets through
-            l, j = np.nonzero(other)
-            i = np.arange(m)[:, np.newaxis]
-            rows = rows + _picked(i * n + j, i * k + l, m * n, m * k) @ self.rows_of(x)
-        if type(y) is Slot:
-            other = np.ones((m, k), bool) if type(x) is Slot else np.reshape(np.asarray(x) != 0, (m, k))
-            i, l = np.nonzero(other)
-            j = np.arange(n)[:, np.newaxis]
-            rows = rows + _picked(i * n + j, l * n + j, m * n, k * n) @ self.rows_of(y)
+        shapes = [self.shape(z) if type(z) is Slot else np.shape(z) for z in args]
+        if not all(shapes):
+            return {}
+        x, y = (np.arange(math.prod(shape)).reshape(shape) for shape in shapes)
+        x = x[np.newaxis] if x.ndim == 1 else x
+        y = y[:, np.newaxis] if y.ndim == 1 else y
+        x, y = x[..., :, :, np.newaxis], y[..., np.newaxis, :, :]
+        batch = np.broadcast_shapes(x.shape[:-3], y.shape[:-3])
+        to = np.arange(math.prod(self.shape(result))).reshape(*batch, x.shape[-3], 1, y.shape[-1])
+        if np.prod(np.broadcast_shapes(x.shape, y.shape), dtype=float) > _MOST_PRODUCTS:
+            return {}
+        rows = _nothing(to.size, self.n)
+        for own, z, other, its in ((x, args[0], args[1], y), (y, args[1], args[0], x)):
+            if type(z) is Slot:
+                there = True if type(other) is Slot else np.ravel(np.asarray(other) != 0)[its]
+                to_all, from_all, there = np.broadcast_arrays(to, own, there)
+                local = _picked(to_all[there], from_all[there], to.size, own.size)
+                rows = rows + local @ self.rows_of(z)
         return {result: rows}
 
     def moved(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
@@ -341,9 +360,7 @@ class _Followed:
         if [np.shape(x) for x in ids] != [self.shape(slot) for slot in results]:
             return {}
         whole = vstack(rows, format="csr")
-        return {
-            slot: whole[np.ravel(x).astype(np.int64)] for slot, x in zip(results, ids, strict=True)
-        }
+        return {slot: _taken(whole, np.asarray(x, np.int64)) for slot, x in zip(results, ids, strict=True)}
 
     def multilinear(self, step: Instruction, result: Slot) -> dict[Slot, csr_array]:
         """The function of unit vectors, one operand at a time, among others without zeros."""
@@ -360,17 +377,14 @@ class _Followed:
             for k in range(operands[place].size):
                 unit = np.zeros(self.shape(slot))
                 unit.flat[k] = 1.0
-                given = iter([*operands[:place], unit, *operands[place + 1 :]])
-                args, kwargs = replaced(
-                    (step.args, step.kwargs), lambda x, given=given: next(given) if type(x) is Slot else x
-                )
+                args, kwargs = _with([*operands[:place], unit, *operands[place + 1 :]], step)
                 columns.append(np.ravel(step.function(*args, **kwargs)) != 0)
             if columns:
                 rows = rows + csr_array(np.array(columns).T) @ self.rows_of(slot)
         return {result: rows}
 
     def by_pattern(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
-        """By the function's own word, if it has one: ``pattern(shapes)`` gives one matrix for each operand."""
+        """By the function's own word, if it has one: ``pattern(shapes)``, a matrix for each operand."""
         pattern = getattr(step.function, "pattern", None)
         if pattern is None or step.kwargs or len(results) != 1:
             return {}
@@ -395,11 +409,27 @@ def _writes(step: Instruction) -> bool:
     return may_write(step.function, step.args, step.kwargs)
 
 
+def _with(arrays: list[Any], step: Instruction) -> tuple[Any, Any]:
+    """The arguments of a step, with arrays in the place of slots."""
+    left = iter(arrays)
+
+    def leaf(x: Any) -> Any:
+        return next(left) if type(x) is Slot else x
+
+    return replaced((step.args, step.kwargs), leaf)
+
+
 def _strides(form: Form) -> tuple[int, ...]:
     if form.strides is not None:
         return form.strides
     assert form.dtype is not None
     return tuple(math.prod(form.shape[k + 1 :]) * form.dtype.itemsize for k in range(len(form.shape)))
+
+
+def _taken(rows: csr_array, places: Any) -> csr_array:
+    """Rows by their numbers."""
+    places = np.ravel(places)
+    return rows[places] if places.size else _nothing(0, rows.shape[1])
 
 
 def _joined(rows: csr_array) -> csr_array:
@@ -413,5 +443,4 @@ def _grouped(ids: Any, groups: int) -> csr_array:
 
 
 def _picked(rows: Any, columns: Any, m: int, n: int) -> csr_array:
-    rows, columns = (np.ravel(x) for x in np.broadcast_arrays(rows, columns))
     return csr_array((np.ones(rows.size, bool), (rows, columns)), (m, n))

@@ -195,6 +195,18 @@ class Step:
         definition, integers = self._made_of
         return definition.plain(integers, *arrays)
 
+    def pattern(self, shapes: list[tuple[int, ...]]) -> list[Any]:
+        """Where the Jacobians by all arguments have entries."""
+        from lindiff.tensor.sparse import SparseJacobian  # which is made of definitions
+
+        definition, integers = self._made_of
+        arrays = [np.ones(shape) for shape in shapes]
+        with np.errstate(all="ignore"):
+            found = [SparseJacobian(definition, k)(integers, arrays) for k in range(len(arrays))]
+        for matrix in found:
+            matrix.data = np.ones(matrix.nnz)
+        return found
+
 
 class Bound:
     """A definition for given shapes, strides and integers: the loops of its terms, and where they write."""

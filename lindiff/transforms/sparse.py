@@ -29,8 +29,8 @@ from lindiff.transforms.vmap import vmap
 
 __all__ = ["SparseJacobian"]
 
-# Products with the Jacobian for several directions, one raveled product a row; if it is told not to go forward,
-# with its transpose.
+# Products with the Jacobian for several directions, one raveled product a row; if it is told not to go
+# forward, with its transpose.
 Walk: TypeAlias = Callable[[bool, Any], Any]
 
 # Walks with several directions carry so many bytes of an array together.
@@ -169,9 +169,9 @@ class _Compression:
         rows, columns = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices
         found = {}
         if mode != "rev":
-            found[True] = group_columns(csc_array(pattern))
+            found[True] = _groups(pattern)
         if mode != "fwd":
-            found[False] = group_columns(csc_array(pattern.T))
+            found[False] = _groups(pattern.T)
         forward = min(found, key=lambda k: (found[k].max(initial=-1), not k))
         groups = found[forward]
         count = int(groups.max(initial=-1)) + 1
@@ -184,7 +184,7 @@ class _Compression:
 
     def matrix(self, x: Any, y: Any, walk: Walk) -> tuple[csr_array, bool]:
         """The Jacobian, and whether it has all entries."""
-        seeds = self.seeds.reshape(-1, *(x if self.forward else y).shape)
+        seeds = self.seeds.reshape(len(self.seeds), *(x if self.forward else y).shape)
         products = walk(self.forward, seeds)
         data = products[self.places]
         parts = data, self.pattern.indices.copy(), self.pattern.indptr.copy()
@@ -243,6 +243,11 @@ def _walk_of(linearization: Linearization) -> Walk:
         return np.concatenate(chunks)
 
     return walk
+
+
+def _groups(pattern: Any) -> Any:
+    """Of columns that have no row in common."""
+    return group_columns(csc_array(pattern)) if pattern.nnz else np.zeros(pattern.shape[1], np.intp)
 
 
 def _are_plain(args: tuple[Any, ...]) -> bool:

@@ -1,0 +1,278 @@
+"""``ld.jacobian(f, sparse=True)`` beside the dense one; the patterns of functions' steps."""
+
+from __future__ import annotations
+
+import operator
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lindiff as ld
+from lindiff.programs.dependence import dependence
+from lindiff.programs.recording import Unrecordable
+
+A = np.eye(6) + np.diag(np.ones(5), 1)
+
+
+def written(x: Any) -> Any:
+    y = np.zeros_like(x)
+    y[1:] = x[:-1] * 2
+    y[0] = x[3]
+    y[2:4] += x[2:4]
+    y.reshape(2, 3).T[0] *= x[5]
+    return np.sin(y)
+
+
+def in_a_loop(x: Any) -> Any:
+    c = np.empty_like(x)
+    for k in range(5):
+        c[k] = x[k + 1] - x[k] * np.exp(x[k])
+    c[5] = x[0]
+    return c
+
+
+def overwritten(x: Any) -> Any:
+    y = np.full_like(x, 1.0) * np.sum(x)
+    y[...] = x[::-1]
+    np.multiply(y, x, out=y)
+    return y
+
+
+def by_views(x: Any) -> Any:
+    y = x.copy()
+    odd = y[1::2]
+    np.add(odd, x[::2], out=odd)
+    return y.T
+
+
+# function, and how many entries its pattern has for six numbers
+FUNCTIONS: dict[str, tuple[Any, int]] = {
+    "slices": (lambda x: x[1:] * x[:-1], 10),
+    "written": (written, 10),
+    "loop": (in_a_loop, 11),
+    "overwritten": (overwritten, 12),
+    "views": (by_views, 9),
+    "constant matrix": (lambda x: A @ x, 11),
+    "from the right": (lambda x: x @ A, 11),
+    "joined": (lambda x: np.concatenate([x[:2], np.cumsum(x)]), 23),
+    "broadcast": (lambda x: x[:2, np.newaxis] * x[2:], 16),
+    "sums": (lambda x: np.sum(x.reshape(2, 3), axis=0, keepdims=True), 6),
+    "a method": (lambda x: x.reshape(2, 3).max(axis=1), 6),
+    "differences": (lambda x: np.diff(x) ** 2, 10),
+    "chosen": (lambda x: np.where(x > 0, x, x**2), 6),
+    "clipped": (lambda x: np.clip(x, -1, 1), 6),
+    "a product": (lambda x: x.reshape(2, 3) @ np.ones((3, 2)), 12),
+    "a batch": (lambda x: x.reshape(3, 2, 1) @ np.ones((1, 2)), 12),
+    "by itself": (lambda x: x.reshape(3, 2) @ x[:2], 10),
+    "rolled": (lambda x: np.roll(x, 1) - 2 * x + np.roll(x, -1), 18),
+    "an array": (lambda x: np.array([x[0] * x[1], x[2]], like=x), 3),
+    "stacked": (lambda x: np.stack([x, x[::-1]]).T.ravel(), 12),
+    "padded": (lambda x: np.pad(x, 1), 6),
+    "einsum": (lambda x: np.einsum("i,ij->j", x, A), 11),
+    "outer": (lambda x: np.outer(x[:2], x[2:4]), 8),
+    "convolved": (lambda x: np.convolve(x, [1, 2, 1]), 18),
+    "a gradient": (lambda x: np.gradient(x), 12),
+    "by 0": (lambda x: np.floor(x) + np.zeros(6), 6),
+    "counted": (lambda x: (x > 0) * 1.0, 0),
+    "a constant": (lambda x: np.ones_like(x), 0),
+    "nothing": (lambda x: x[:0], 0),
+    "reduced": (lambda x: np.add.reduce(x.reshape(2, 3), axis=1), 6),
+    "whatever": (lambda x: np.linalg.solve(np.diag(x) + 3 * A, x), 36),
+    "a number": (lambda x: np.dot(x, x), 6),
+    "powers": (lambda x: operator.pow(x, 2) + np.power(x, 3), 6),
+    "split": (lambda x: np.split(x, 2)[1] * 2, 3),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("of_program", [False, True])
+@pytest.mark.parametrize("mode", [None, "fwd", "rev"])
+def test_beside_the_dense_jacobian(name, of_program, mode):
+    function, entries = FUNCTIONS[name]
+    jacobian = ld.jacobian(ld.program(function) if of_program else function, mode=mode, sparse=True)
+    for seed in (1, 2, 3):
+        x = np.random.default_rng(seed).normal(size=6)
+        matrix = jacobian(x)
+        assert type(matrix) is scipy.sparse.csr_array
+        assert matrix.nnz == entries
+        dense = ld.jacobian(function)(x)
+        np.testing.assert_allclose(matrix.toarray(), dense.reshape(-1, 6), rtol=1e-12, atol=1e-14)
+
+
+def test_entries_that_are_zero_at_a_point_are_there():
+    matrix = ld.jacobian(lambda x: x[1:] * x[:-1], sparse=True)(np.zeros(5))
+    assert matrix.nnz == 8
+    assert not matrix.data.any()
+
+
+def test_shapes_are_raveled():
+    f = lambda x: x[:, 1:] - x[:, :-1]
+    x = np.arange(12.0).reshape(3, 4)
+    matrix = ld.jacobian(f, sparse=True)(x)
+    assert matrix.shape == (9, 12)
+    np.testing.assert_array_equal(matrix.toarray(), ld.jacobian(f)(x).reshape(9, 12))
+    again = ld.jacobian(f, sparse=True)
+    assert [again(x).shape, again(x[:2]).shape] == [(9, 12), (6, 8)]
+
+
+def test_large_ones_take_few_directions():
+    x = np.linspace(0, 1, 20_000)
+    matrix = ld.jacobian(lambda x: np.roll(x, 1) - 2 * x + np.roll(x, -1) + np.sin(x), sparse=True)(x)
+    assert matrix.nnz == 60_000
+    np.testing.assert_allclose(matrix.diagonal(), -2 + np.cos(x))
+
+
+def test_hessians():
+    def f(x):
+        return np.sum((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2)
+
+    x = np.linspace(-1, 2, 50)
+    hessian = ld.jacobian(ld.grad(f), sparse=True)(x)
+    assert hessian.nnz == 148
+    np.testing.assert_allclose(hessian.toarray(), ld.hessian(f)(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("of_program", [False, True])
+def test_a_function_that_goes_another_way_is_looked_at_again(of_program):
+    def f(x):
+        if x[0] > 0:
+            return x * 2
+        return x * np.roll(x, 1)
+
+    jacobian = ld.jacobian(ld.program(f) if of_program else f, sparse=True)
+    for x in (np.ones(5), -np.ones(5), np.ones(5), np.arange(5.0) - 2):
+        np.testing.assert_array_equal(jacobian(x).toarray(), ld.jacobian(f)(x))
+
+
+def test_other_arguments_and_results():
+    def f(a, x, scale=1.0):
+        return scale * a * x[1:] ** 2, np.sum(x)
+
+    x = np.arange(1.0, 6.0)
+    jacobian = ld.jacobian(f, argnums=1, has_aux=True, sparse=True)
+    matrix, aux = jacobian(2.0, x, scale=3.0)
+    assert aux == 15.0
+    np.testing.assert_array_equal(matrix.toarray(), np.diag(12 * x)[1:])
+    value, (matrix) = ld.value_and_jacobian(lambda x: x[1:] ** 2, sparse=True)(x)
+    np.testing.assert_array_equal(value, x[1:] ** 2)
+    np.testing.assert_array_equal(matrix.toarray(), np.diag(2 * x)[1:])
+    by_name = ld.jacobian(lambda a, x: a * x, argnums="x", sparse=True)(2.0, x=x)
+    np.testing.assert_array_equal(by_name.toarray(), 2 * np.eye(5))
+
+
+def test_single_precision_and_layouts():
+    x = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    f = lambda x: np.sqrt(x[1:]) * x[:-1]
+    for x_given in (x, np.asfortranarray(x), x[:, ::-1], np.repeat(x, 2, axis=1)[:, ::2]):
+        matrix = ld.jacobian(f, sparse=True)(x_given)
+        assert matrix.dtype == np.float32
+        np.testing.assert_allclose(matrix.toarray(), ld.jacobian(f)(x_given).reshape(8, 12), rtol=1e-6)
+
+
+def test_of_tensor_functions():
+    stencil = ld.tensor("f[i,j] = x[i-1,j] + x[i+1,j] + x[i,j-1] + x[i,j+1] - 4*x[i,j]", outside="zero")
+    x = np.random.default_rng(0).normal(size=(7, 9))
+    f = lambda x: stencil(x) + x**3
+    matrix = ld.jacobian(f, sparse=True)(x)
+    assert matrix.nnz == 5 * 63 - 2 * (7 + 9)
+    np.testing.assert_allclose(matrix.toarray(), ld.jacobian(f)(x).reshape(63, 63), atol=1e-12)
+
+
+def test_infinite_entries():
+    with np.errstate(divide="ignore"):
+        matrix = ld.jacobian(lambda x: np.sqrt(x), sparse=True)(np.array([0.0, 1.0, 4.0]))
+    np.testing.assert_array_equal(matrix.diagonal(), [np.inf, 0.5, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "message"),
+    [
+        (lambda x: (x, x), np.ones(3), "one array that returns one array"),
+        (lambda x: x["a"], {"a": np.ones(3), "b": np.ones(2)}, "one array that returns one array"),
+        (lambda x: x * 1j, np.ones(3), "real numbers"),
+        (lambda x: x, np.ones(3, complex), "real numbers"),
+        (lambda x: x * eval("x[0] + float(np.random.default_rng().normal())"), np.ones(3), "pattern|same"),
+    ],
+)
+def test_what_has_no_sparse_jacobian(function, x, message):
+    with pytest.raises(TypeError, match=message):
+        ld.jacobian(function, sparse=True)(x)
+    with pytest.raises(TypeError, match="real numbers"):
+        ld.jacobian(function, sparse=True, holomorphic=True)
+
+
+def test_within_another_transform():
+    inner = ld.jacobian(lambda x: x**3, sparse=True)
+    with pytest.raises(TypeError, match="no derivatives of its own"):
+        ld.grad(lambda x: np.sum(inner(x).data))(np.ones(3))
+
+
+def test_a_pattern_is_refused_where_no_program_repeats_the_function():
+    kept = []
+    with pytest.raises(Unrecordable, match="keeps arrays"):
+        dependence(lambda x: kept.append(x) or x * 2, np.ones(3))
+    with pytest.raises(TypeError, match="leave sparse=True away"):
+        ld.jacobian(lambda x: kept.append(x) or x * 2, sparse=True)(np.ones(3))
+
+
+def test_the_argument_is_left_as_it_is():
+    x = np.arange(5.0)
+    x.flags.writeable = False
+    ld.jacobian(lambda x: np.cumsum(x) * x, sparse=True)(x)
+    np.testing.assert_array_equal(x, np.arange(5.0))
+    assert pickle.loads(pickle.dumps(ld.jacobian(np.diff, sparse=True)(x))).nnz == 8
+
+
+# -- random functions ----------------------------------------------------------------------------------------
+
+STEPS = [
+    lambda x, k: x[k % 4 :],
+    lambda x, k: x[::-1],
+    lambda x, k: np.roll(x, k),
+    lambda x, k: np.sin(x) * (k + 1),
+    lambda x, k: x * x[(k + 1) % x.size],
+    lambda x, k: x[: max(x.size // 2, 1)] + x[-max(x.size // 2, 1) :],
+    lambda x, k: np.concatenate([x, x[: k % 3 + 1] ** 2]),
+    lambda x, k: np.repeat(x, 2)[::2],
+    lambda x, k: np.outer(x, x[:2]).sum(axis=k % 2),
+    lambda x, k: np.tril(np.ones((x.size, x.size))) @ x if k % 2 else np.where(x > 0, x, np.sum(x)),
+    lambda x, k: np.cumsum(x),
+    lambda x, k: assigned(x, k),
+    lambda x, k: np.reshape(np.resize(x, 12), (3, 4))[:, k % 4],
+]
+
+
+def assigned(x: Any, k: int) -> Any:
+    y = np.zeros_like(x)
+    y[k % x.size :] = x[: x.size - k % x.size]
+    y[0] += x[-1] * x[0]
+    z = y[::-1]
+    z[: x.size // 2] *= 2
+    return y
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0, 5)), min_size=1, max_size=6),
+    size=st.integers(2, 8),
+    seed=st.integers(0, 1000),
+)
+def test_random_functions(steps, size, seed):
+    def f(x):
+        for which, k in steps:
+            x = STEPS[which](x, k)
+            if x.size < 2:
+                break
+        return x
+
+    x = np.random.default_rng(seed).normal(size=size)
+    dense = ld.jacobian(f)(x).reshape(-1, size)
+    pattern = dependence(f, x).toarray()
+    assert pattern.shape == dense.shape
+    assert not dense[~pattern].any()
+    np.testing.assert_allclose(ld.jacobian(f, sparse=True)(x).toarray(), dense, rtol=1e-10, atol=1e-12)
