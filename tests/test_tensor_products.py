@@ -23,7 +23,7 @@ def plans_of(f: Any, *arrays: Any) -> list[Any]:
     """What carries a tensor function out."""
     f(*arrays)
     bound = list(f._definition._plans.values())[-1]
-    return [plan for filling in bound._fillings for plan in filling._plans]
+    return [plan for filling in bound.fillings for plan in filling._plans]
 
 
 def agrees(f: Any, expected: Any, *arrays: Any, rtol: float = 1e-12) -> None:
@@ -84,7 +84,7 @@ def test_no_tensor_on_the_way_is_large():
     x = rng.normal(size=90)
     plans_of(f, x, x, x)
     bound = next(iter(f._definition._plans.values()))
-    assert max(np.prod(filling.shape) for filling in bound._fillings) <= contracting._SMALL
+    assert max(np.prod(filling.shape) for filling in bound.fillings) <= contracting._SMALL
     c = np.cos(np.add.outer(np.add.outer(x, x), x))
     assert np.isclose(f(x, x, x), np.einsum("i,j,k,ijk->", x, x, x, c))
 

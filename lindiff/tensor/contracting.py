@@ -54,11 +54,14 @@ class Contracting:
     Attributes
     ----------
     shapes : dict of str to tuple of int
-        Of all tensors; those that are made on the way are put in.
+        Of all tensors that are read; those that are made on the way are put in.
+    out : tuple of int
+        The shape of the result.
     names : Names
     """
 
     shapes: dict[str, tuple[int, ...]]
+    out: tuple[int, ...]
     names: Names
     _offered: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -200,7 +203,8 @@ class Contracting:
 
     def _room(self) -> float:
         """How many numbers a tensor on the way may have: half of those that are there, if these are many."""
-        return max(_SMALL, sum(np.prod(shape, dtype=float) for shape in self.shapes.values()) / 2)
+        there = sum(np.prod(shape, dtype=float) for shape in (*self.shapes.values(), self.out))
+        return max(_SMALL, there / 2)
 
 
 @dataclass(frozen=True)

@@ -86,10 +86,13 @@ class Definition:
         return any(map(_is_complex, (term.body for s in self.statements for term in s.terms)))
 
     def __call__(self, arrays: list[Any], integers: dict[str, int]) -> Any:
+        self._check_integers(integers)
+        return of_arrays(self, tuple(sorted(integers.items())), *arrays)
+
+    def _check_integers(self, integers: dict[str, int]) -> None:
         missing = [name for name in self.integers if name not in integers]
         if missing:
             raise TypeError(f"the integer {missing[0]} is missing: give it by name, {missing[0]}=...")
-        return of_arrays(self, tuple(sorted(integers.items())), *arrays)
 
     # -- values --------------------------------------------------------------------------------------------
 
@@ -120,6 +123,14 @@ class Definition:
                 self._plans.clear()
             self._plans[key] = bound
         return bound
+
+    def bound(self, integers: dict[str, int], arrays: list[Any]) -> Bound:
+        """The same for arrays, or layouts of these."""
+        self._check_integers(integers)
+        dtypes = [np.empty(0, x.dtype) for x in arrays]
+        dtype = _common_dtype(tuple(dtypes), self.has_complex_numbers)
+        layouts = [Layout.of(x) if x.dtype == dtype else Layout.by_rows(x.shape, dtype) for x in arrays]
+        return Bound(self, integers, layouts, dtype)
 
     def instruction(self, integers: tuple[tuple[str, int], ...]) -> Step:
         """The step of a program that gives the result."""
@@ -209,7 +220,15 @@ class Step:
 
 
 class Bound:
-    """A definition for given shapes, strides and integers: the loops of its terms, and where they write."""
+    """A definition for given shapes, strides and integers.
+
+    Attributes
+    ----------
+    fillings : list of Filling
+        Its tensors, and those that are made on the way, in their order.
+    known : dict of str to int
+        All integers.
+    """
 
     def __init__(
         self, definition: Definition, integers: dict[str, int], arrays: list[Any], dtype: np.dtype[Any]
@@ -228,7 +247,7 @@ class Bound:
             shape = tuple(_size(size, known) for size in definition.axes[name])
             if x.shape != shape:
                 raise ValueError(f"{name} is of shape {shape}, not {x.shape}")
-        self._fillings: list[Filling] = []
+        self.fillings: list[Filling] = []
         shapes = {name: x.shape for name, x in held.items()}
         names = Names({*names_in(definition.statements), *held})
         for statement in definition.statements:
@@ -236,15 +255,15 @@ class Bound:
             known |= {size_of_axis(statement.name, axis): n for axis, n in enumerate(shape)}
             check_inside(statement, known, shapes)
             updates = [update_of(statement, term, known) for term in statement.terms]
-            self._fillings += fillings_of(statement.name, shape, updates, shapes, names)
+            self.fillings += fillings_of(statement.name, shape, updates, shapes, names)
             shapes[statement.name] = shape
         self.known = known
         arguments = [name for name, _ in definition.arguments]
-        places = {name: k for k, name in enumerate([*arguments, *(f.name for f in self._fillings)])}
+        places = {name: k for k, name in enumerate([*arguments, *(f.name for f in self.fillings)])}
         self._places = [places[name] for name in self.names]
         layouts = {name: Layout.of(x) for name, x in held.items()}
-        layouts |= {f.name: Layout.by_rows(f.shape, dtype) for f in self._fillings}
-        for filling in self._fillings:
+        layouts |= {f.name: Layout.by_rows(f.shape, dtype) for f in self.fillings}
+        for filling in self.fillings:
             filling.plan(layouts, places)
 
     def run(self, arrays: list[Any]) -> Any:
@@ -258,8 +277,8 @@ class Bound:
         return [found[place] for place in self._places]
 
     def _all(self, arrays: list[Any]) -> list[Any]:
-        held = [*arrays, *(None for _ in self._fillings)]
-        for place, filling in enumerate(self._fillings, len(arrays)):
+        held = [*arrays, *(None for _ in self.fillings)]
+        for place, filling in enumerate(self.fillings, len(arrays)):
             held[place] = filling.run(held)
         return held
 

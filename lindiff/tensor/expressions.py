@@ -6,6 +6,7 @@ functions, which are written for arrays, give their partial derivatives as expre
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -234,10 +235,15 @@ ONE: Scalar = Number(1)
 
 
 def scalar(x: Any) -> Scalar:
-    """A number or a form of indices as an expression."""
+    """A number, a form of indices or what has one, as an expression."""
     if isinstance(x, Scalar):
         return x
-    return Coordinate(x) if isinstance(x, Affine) else Number(x)
+    form = getattr(x, "form", x)
+    if isinstance(form, Affine):
+        return Coordinate(form)
+    if not isinstance(x, numbers.Number):
+        raise TypeError(f"{x!r} is no element and no number: write x[i]")
+    return Number(x)
 
 
 def _is(x: Scalar, value: float) -> bool:

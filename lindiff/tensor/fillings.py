@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,11 @@ class Filling:
         Those that an expression says, where others are made of them.
     on_the_way : list of str
         Tensors that were made for this one.
+
+    Attributes
+    ----------
+    layouts : dict of str to Layout
+        Of all arrays, once there is a plan.
     """
 
     def __init__(
@@ -55,7 +60,7 @@ class Filling:
         places : dict of str to int
             Where each array will be in the list that `run` is given.
         """
-        self._layouts, self._places = layouts, places
+        self.layouts, self._places = layouts, places
         self._dtype = layouts[self.name].dtype
         kinds = {update.kind for update in self.updates}
         self._identity = IDENTITY[kinds.pop()] if kinds else 0.0
@@ -67,8 +72,14 @@ class Filling:
         self._done_with = [places[name] for name in self._on_the_way]
 
     def _planned(self, updates: list[Update], by_loops: bool = False) -> list[Plan]:
-        plans = (planned(x, self._layouts, self._places, self._layouts[self.name], by_loops) for x in updates)
+        plans = (planned(x, self.layouts, self._places, self.layouts[self.name], by_loops) for x in updates)
         return [plan for plan in plans if plan is not None]
+
+    def passes(self) -> Iterator[tuple[Update, Plan]]:
+        """The updates that there is something to do for, and what carries them out."""
+        for update in self.updates:
+            for plan in self._planned([update]):
+                yield update, plan
 
     def run(self, arrays: list[Any]) -> Any:
         """The array; what was made on the way is given up.
@@ -116,7 +127,7 @@ def fillings_of(
         Of what they read.
     names : Names
     """
-    contracting = Contracting(dict(shapes), names)
+    contracting = Contracting(dict(shapes), shape, names)
     found: list[Filling] = []
     own: list[Update] = []
     for update in updates:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import numbers
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -12,9 +13,12 @@ from lindiff.programs.surroundings import Immutable
 from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.tensor.affine import affine
 from lindiff.tensor.definition import Definition
-from lindiff.tensor.expressions import Outside, accesses
+from lindiff.tensor.explaining import Explanation, lines_of
+from lindiff.tensor.expressions import Outside, Scalar, accesses
+from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import size_of_axis
 from lindiff.tensor.notation import latex_of, text_of
+from lindiff.tensor.objects import Index, equation_of
 from lindiff.tensor.ranges import Ranges, uniquely_bound
 from lindiff.tensor.reading import Equation, TensorSyntaxError, read
 from lindiff.tensor.sparse import SparseJacobian
@@ -24,8 +28,10 @@ __all__ = ["TensorFunction", "tensor"]
 
 
 def tensor(
-    text: str,
+    expression: Any,
+    indices: Iterable[Index] = (),
     *,
+    name: str = "f",
     ranges: Mapping[str, int | str] | None = None,
     outside: Outside | Mapping[str, Outside] = "error",
     functions: Mapping[str, Callable[..., Any]] | None = None,
@@ -34,19 +40,28 @@ def tensor(
 
     Parameters
     ----------
-    text : str
+    expression : str or expression
         ``name[indices] = expression``.  In the expression ``x[i + 2*l - 1, j]`` is an element of an array:
         its subscripts are sums of indices times integers, which may be names (``m*i + j``) and are then given
         in calls.  ``sum[l]``, ``prod[l]``, ``max[l]`` and ``min[l]`` take the factors behind them, over all
         l; ``sum[l, m | l <= m, (l + m) % 2 == 0]`` over those that fulfil the conditions.  ``[i <= j]`` is 1
         where that holds and 0 elsewhere.  An index on its own is its value.  Functions are NumPy's ufuncs,
         ``where``, ``abs`` and those in ``functions``; ``pi`` is known.
+
+        Or what stands on the right, of elements ``x[i + 1]`` of :func:`lindiff.tensor.arrays` at
+        :func:`lindiff.tensor.indices`, with Python's operators, NumPy's ufuncs, and ``sum``, ``prod``,
+        ``max``, ``min`` and ``bracket`` of :mod:`lindiff.tensor`.
+    indices : iterable of Index
+        Those of the result, if there is no text.
+    name : str
+        Of the result, if there is no text.
     ranges : dict of str to int or str, optional
         How many values an index has, from 0 on.  One that is a subscript by itself goes over its axis (unless
         that is read at a shifted place, too: ``x[i + 1] - x[i]``); others go as far as conditions allow, or
         as far as all of their subscripts are inside.
     outside : {"error", "zero", "wrap"} or dict of str to these
-        What lies outside an array, of each by its name: an error, zeros, or the array again.
+        What lies outside an array, of each by its name: an error, zeros, or the array again.  Of arrays that
+        are objects, these say it themselves.
     functions : dict of str to callable, optional
         Elementwise functions, ufuncs or written in these.
 
@@ -82,21 +97,33 @@ def tensor(
     >>> ld.grad(lambda w: np.sum(convolved(np.arange(5.0), w) ** 2))(np.array([1.0, -1.0]))
     array([-12., -20.])
     """
-    if not isinstance(text, str):
-        raise TypeError(
-            f"lindiff.tensor takes index notation, a string, not a {type(text).__name__}: ld.grad(f) takes "
-            f"plain arrays, and ld.Variable(array) is for the tape by hand"
-        )
+    if not isinstance(expression, str):
+        return _of_objects(expression, indices, name, ranges or {})
+    if indices != () or name != "f":
+        raise TypeError("a text names its result and its indices: f[i, j] = ...")
     for each in [outside] if isinstance(outside, str) else outside.values():
         if each not in get_args(Outside):
             raise ValueError(f"outside is {', '.join(map(repr, get_args(Outside)))}, not {each!r}")
     try:
-        equation, written = uniquely_bound(read(text, functions or {}, outside))
+        equation, written = uniquely_bound(read(expression, functions or {}, outside))
         return TensorFunction(equation, Ranges.of(equation, ranges or {}, written))
     except RecursionError:
         raise TensorSyntaxError(
-            f"an expression of {len(text)} letters is too long: write sums over indices"
+            f"an expression of {len(expression)} letters is too long: write sums over indices"
         ) from None
+
+
+def _of_objects(
+    expression: Any, indices: Iterable[Index], name: str, ranges: Mapping[str, int | str]
+) -> TensorFunction:
+    if not isinstance(expression, (Scalar, Index, numbers.Number)):
+        raise TypeError(
+            f"lindiff.tensor takes index notation, a string or an expression of its elements, not a "
+            f"{type(expression).__name__}: ld.grad(f) takes plain arrays, and ld.Variable(array) is for the "
+            f"tape by hand"
+        )
+    equation, written = uniquely_bound(equation_of(name, indices, expression))
+    return TensorFunction(equation, Ranges.of(equation, ranges, written))
 
 
 class TensorFunction:
@@ -208,6 +235,36 @@ class TensorFunction:
 
         return of_arrays
 
+    def explain(self, *arrays: Any, **named: Any) -> Explanation:
+        """What is done for arrays of these shapes: each pass over memory, its loops, flops and bytes.
+
+        Parameters
+        ----------
+        *arrays, **named : ndarray or tuple of int
+            Arrays as in a call, or their shapes, in double precision then; integers by name.
+
+        Returns
+        -------
+        Explanation
+            A list of lines that prints as a table.  A pass is a product of matrices (by BLAS, of blocks where
+            the elements do not lie as it wants them), loops, or copies; tensors that are made on the way have
+            names of their own, as sums over indices that a factor does not see come first.
+
+        Examples
+        --------
+        >>> import lindiff as ld
+        >>> f = ld.tensor("f[i,j,k] = sum[l] x[i + 2*l - k + 7] * w[l,j]", ranges={"i": 5000, "k": 8})
+        >>> print(f.explain((5069,), (32, 16)))
+        tensor  shape          route           loops                flops    bytes  of
+        h       5007 × 16      matrix product  1 × 5007 × 16 × 32  5.13 M   686 kB  sum of x[y + 2*l]*w[l, y2]
+        f       5000 × 16 × 8  copies          i:5000 j:16 k:8          0  5.76 MB  h[i - k + 7, j]
+        in all                                                     5.13 M  6.45 MB
+        """
+        arrays = tuple(_of_shape(x) for x in arrays)
+        given, integers = self._given(arrays, {name: _of_shape(x) for name, x in named.items()})
+        bound = self._definition.bound(integers, given)
+        return Explanation(line for filling in bound.fillings for line in lines_of(filling))
+
     def _place(self, name: str) -> int:
         if name not in self.arguments:
             raise ValueError(f"there is no argument {name}; there are {', '.join(self.arguments)}")
@@ -228,6 +285,11 @@ class Derivative(TensorFunction):
 
 
 Immutable.register(TensorFunction)
+
+
+def _of_shape(x: Any) -> Any:
+    """A shape as how an array of it lies."""
+    return Layout.by_rows(x, np.dtype(np.float64)) if isinstance(x, tuple) else x
 
 
 def _integer(name: str, x: Any) -> int:

@@ -20,7 +20,7 @@ from lindiff.tensor.expressions import (
 )
 from lindiff.tensor.statements import Statement, Term, box_of
 
-__all__ = ["latex_of", "text_of"]
+__all__ = ["latex_of", "scalar_text", "text_of"]
 
 _SIGNS = {
     np.add: ("+", 1),
@@ -92,6 +92,11 @@ def _sides(form: Affine) -> tuple[Affine, Affine]:
     """``left - right``, both without negative coefficients."""
     left = Affine({names: c for names, c in form.terms.items() if c > 0})
     return left, left - form
+
+
+def scalar_text(x: Scalar) -> str:
+    """What stands on the right, without sums."""
+    return _scalar(x)[0]
 
 
 def _scalar(x: Scalar) -> tuple[str, int]:

@@ -47,10 +47,11 @@ _LONG = 64
 
 @dataclass
 class Loops:
-    """An update as loops: the nest, and the numbers in it."""
+    """An update as loops: the nest, the numbers in it, and the loops' names, outermost first."""
 
     nest: Nest
     numbers: list[Any]
+    loops: list[str]
 
     def run(self, arrays: list[Any], out: Any) -> None:
         """Combine with what is in ``out``."""
@@ -128,7 +129,7 @@ class _Planner:
             IDENTITY[self.update.kind],
             self.out.dtype.num,
         )
-        return Loops(nest, self.numbers)
+        return Loops(nest, self.numbers, self.loops)
 
     @property
     def to(self) -> Affine:

@@ -14,7 +14,6 @@ from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.transforms._arguments import Argnums, check_complex_linear, linearized, mode_of, one_or_all
 from lindiff.transforms._transformed import transformed
-from lindiff.transforms.sparse import SparseJacobian
 
 __all__ = ["hessian", "jacobian", "value_and_jacobian"]
 
@@ -134,7 +133,7 @@ def value_and_jacobian(
     walk = None if mode is None else mode_of(mode)
     if sparse and holomorphic:
         raise TypeError("sparse=True is for real numbers, and holomorphic=True for complex ones")
-    sparsely = SparseJacobian(function, argnums, walk) if sparse else None
+    sparsely = _sparse_jacobian(function, argnums, walk) if sparse else None
 
     @transformed(
         value_and_jacobian,
@@ -155,6 +154,12 @@ def value_and_jacobian(
         return value, result
 
     return value_and_jacobian_of
+
+
+def _sparse_jacobian(function: Callable[..., Any], argnums: Argnums, mode: str | None) -> Any:
+    from lindiff.transforms.sparse import SparseJacobian  # with scipy.sparse, which takes a while
+
+    return SparseJacobian(function, argnums, mode)
 
 
 def output_arrays(leaves: list[Any]) -> list[Any]:

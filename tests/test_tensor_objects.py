@@ -1,0 +1,136 @@
+"""Index notation by Python objects, and what is told of a tensor function."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+
+rng = np.random.default_rng(3)
+i, j, k, l, m = ld.tensor.indices("i, j k l,m")
+x, w = ld.tensor.arrays("x w")
+X, W = rng.normal(size=12), rng.normal(size=(5, 4))
+SUM, MAX, BRACKET = ld.tensor.sum, ld.tensor.max, ld.tensor.bracket
+
+
+@pytest.mark.parametrize(
+    ("made", "text", "ranges"),
+    [
+        (lambda: ld.tensor(SUM(x[i + 2 * l] * w[l, j], l), [i, j], ranges={"i": 3}),
+         "f[i,j] = sum[l] x[i + 2*l]*w[l,j]", {"i": 3}),
+        (lambda: ld.tensor(np.tanh(x[i]) / 2 - 3 * x[i] ** 2 + (-x[i]) * 2.5, [i]),
+         "f[i] = tanh(x[i])/2 - 3*x[i]**2 + (-x[i])*2.5", {}),
+        (lambda: ld.tensor(i * x[i] + 2 * j - i + 1.5 * i + x[i] * j - 1 / (i + 1) + np.exp(-j) + j**2 + 2**j,
+                           [i, j], ranges={"j": 3}),
+         "f[i,j] = i*x[i] + 2*j - i + 1.5*i + x[i]*j - 1/(i + 1) + exp(-j) + j**2 + 2**j", {"j": 3}),
+        (lambda: ld.tensor(MAX(x[l], l, where=[l <= i, i < l + 3]), [i], ranges={"i": 12}),
+         "f[i] = max[l | l <= i, i < l + 3] x[l]", {"i": 12}),
+        (lambda: ld.tensor(BRACKET((i + j) % 2 == 1, i >= j) * x[i], [i, j], ranges={"j": 4}),
+         "f[i,j] = [(i + j) % 2 == 1, i >= j]*x[i]", {"j": 4}),
+        (lambda: ld.tensor(ld.tensor.prod(1 - x[l], l, where=l > i) + ld.tensor.min(x[k], k), [i],
+                           ranges={"i": 4}),
+         "f[i] = prod[l | l > i] (1 - x[l]) + min[k] x[k]", {"i": 4}),
+        (lambda: ld.tensor(np.where(x[i] > x[0], x[i], 0), [i]), "f[i] = where(x[i] > x[0], x[i], 0)", {}),
+        (lambda: ld.tensor(SUM(x[i] * BRACKET(i == j), i), [j], ranges={"j": 12}),
+         "f[j] = sum[i] x[i]*[i == j]", {"j": 12}),
+    ],
+)  # fmt: skip
+def test_the_same_as_a_text(made, text, ranges):
+    f = made()
+    if "where" in text:  # which comparisons of elements are not written in
+        expected = np.where(X[0] < X, X, 0)
+        np.testing.assert_array_equal(f(X), expected)
+        return
+    g = ld.tensor(text, ranges=ranges)
+    assert str(f) == str(g)
+    given = [{"x": X, "w": W}[name] for name in f.arguments]
+    np.testing.assert_array_equal(f(*given), g(*given))
+    assert str(f.adjoint("x")) == str(g.adjoint("x"))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(*given), f(*given))
+
+
+def test_integers_that_are_given_later():
+    f = ld.tensor(x[m * i + 1], [i], ranges={"i": 3}, name="picked")
+    np.testing.assert_array_equal(f(X, m=2), X[1:7:2])
+    assert str(f) == "picked[i] = x[i*m + 1]"
+
+
+def test_what_lies_outside():
+    y = ld.tensor.arrays("y", outside="wrap")
+    np.testing.assert_array_equal(ld.tensor(y[i + 1], [i], ranges={"i": 12})(X), np.roll(X, -1))
+    z = ld.tensor.arrays("z", outside="zero")
+    np.testing.assert_array_equal(ld.tensor(z[i - 1], [i], ranges={"i": 3})(X), [0, X[0], X[1]])
+
+
+def test_without_axes():
+    f = ld.tensor(SUM(x[i] * w[()], i))
+    assert f(X, 2.0) == pytest.approx(2 * X.sum())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda: x[i * 1.5], TypeError, "sums of indices times integers"),
+        (lambda: x[x[i]], TypeError, "sums of indices times integers"),
+        (lambda: x[True], TypeError, "sums of indices times integers"),
+        (lambda: ld.tensor(x[i * j], [i, j]), ValueError, r"a product of two indices, i\*j"),
+        (lambda: ld.tensor(SUM(x[i], i, where=i * i <= 3)), ValueError, "a product of two indices"),
+        (lambda: ld.tensor(x[i], [i, i]), ValueError, "i is bound twice"),
+        (lambda: ld.tensor(SUM(x[i], i), [i]), ValueError, "i is bound twice"),
+        (lambda: ld.tensor(x, [i]), TypeError, "takes index notation"),
+        (lambda: ld.tensor(np.ones(3)), TypeError, "takes index notation"),
+        (lambda: x[i] + w, TypeError, r"no element and no number: write x\[i\]"),
+        (lambda: x[i] + np.ones(3), TypeError, r"no element and no number: write x\[i\]"),
+        (lambda: np.add(np.ones(3), i), TypeError, "an index is no array"),
+        (lambda: ld.tensor.indices(" "), ValueError, "names are words"),
+        (lambda: ld.tensor.arrays("x 2y"), ValueError, "names are words"),
+        (lambda: ld.tensor.arrays("x", outside="none"), ValueError, "outside is"),
+        (lambda: ld.tensor(x[i], [i + 1]), TypeError, "one that ld.tensor.indices has made"),
+        (lambda: SUM(x[i]), TypeError, "of which indices"),
+        (lambda: SUM(x[i], i, where=True), TypeError, "a condition compares indices"),
+        (lambda: ld.tensor(x[i], [i], name="x"), ValueError, "cannot be used"),
+        (lambda: ld.tensor(x[i], [i], name="2"), ValueError, "a name is a word"),
+        (lambda: ld.tensor("f[i] = x[i]", [i]), TypeError, "a text names its result"),
+        (lambda: 1 if i == 0 and i else 0, TypeError, "depends on its value"),
+        (lambda: i % 2 == 3, ValueError, "from 0 on below"),
+        (lambda: i % 0 == 0, ValueError, "from 0 on below"),
+    ],
+)
+def test_what_is_wrong(wrong, error, message):
+    with pytest.raises(error, match=message):
+        wrong()
+
+
+# -- explain -------------------------------------------------------------------------------------------------
+
+
+def test_explain_tells_routes_flops_and_bytes():
+    f = ld.tensor("f[i,j] = sum[k] x[i,k]*y[k,j]")
+    told = f.explain((30, 40), (40, 50))
+    assert [(line.route, line.loops, line.flops) for line in told] == [
+        ("matrix product", "1 × 30 × 50 × 40", 2.0 * 30 * 40 * 50)
+    ]
+    assert told.bytes == 8 * (30 * 40 + 40 * 50 + 30 * 50)
+    assert "matrix product" in str(told)
+    small = f.explain((3, 4), np.ones((4, 5), np.float32))
+    assert small[0].route == "loops"
+    assert sorted(small[0].loops.split()) == ["i:3", "j:5", "k:4"]
+    assert ld.tensor("f[i] = x[m*i]").explain((9,), m=2)[0].route == "copies"
+    assert str(ld.tensor("f[i] = x[i] + 1").explain(x=(0,))).count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "error", "message"),
+    [
+        (((3, 4),), {}, TypeError, "y is missing"),
+        (((3, 4), (5, 6)), {}, ValueError, "k has two ranges"),
+        (((3, 4), (4, 6, 7)), {}, ValueError, "y has 2 subscripts"),
+        (((3, 4), (4, 6)), {"z": (3,)}, TypeError, "no argument z"),
+    ],
+)
+def test_explain_refuses_what_a_call_refuses(given, named, error, message):
+    with pytest.raises(error, match=message):
+        ld.tensor("f[i,j] = sum[k] x[i,k]*y[k,j]").explain(*given, **named)
