@@ -970,3 +970,79 @@ def test_a_deep_copy_of_an_array_without_axes_is_one():
         return a * x[0]
 
     assert ld.grad(f)(np.array([3.0])) == 12.0
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda u: u[:3][1:],
+        lambda u: u[1:][1:],
+        lambda u: u[::-1][:2],
+        lambda u: u[1:][1:][::2],
+        lambda u: (u * 1.0)[1:][:2],
+        lambda u: u[:4].reshape(2, 2)[1][1:],
+    ],
+)
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v: v.__imul__(v),
+        lambda v: v.__setitem__(0, v[0] ** 3),
+        lambda v: np.multiply(v, np.sum(v), out=v),
+    ],
+)
+def test_slices_of_slices_are_views_in_every_trace(view, write):
+    def f(x):
+        u = x * 1.0
+        inner = view(u)
+        write(inner)
+        return np.sum(u**2) + np.sum(inner * u[0])
+
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    same_as_numpy(f, x)
+    np.testing.assert_allclose(ld.hessian(f)(x), ld.jacobian(lambda x: ld.grad(f)(x))(x), rtol=1e-12)
+    h = 1e-5
+    differences = [(ld.grad(f)(x + h * e) - ld.grad(f)(x - h * e)) / (2 * h) for e in np.eye(4)]
+    np.testing.assert_allclose(ld.hessian(f)(x), differences, rtol=1e-6, atol=1e-6)
+
+
+OUTS = {
+    "take": (lambda x, o: np.take(x, [2, 0, 1], out=o), (3,)),
+    "round": (lambda x, o: np.round(x, out=o), (3,)),
+    "dot": (lambda x, o: np.dot(np.ones((2, 3)), x, out=o), (2,)),
+    "choose": (lambda x, o: np.choose([0, 1, 0], [x, x], out=o), (3,)),
+    "compress": (lambda x, o: np.compress([1, 0, 1], x, out=o), (2,)),
+    "stack": (lambda x, o: np.stack([x, x], out=o), (2, 3)),
+    "concatenate": (lambda x, o: np.concatenate([x, x], out=o), (6,)),
+    "trace": (lambda x, o: np.trace(np.outer(x, x), out=o), ()),
+    "multi_dot": (lambda x, o: np.linalg.multi_dot([np.outer(x, x), np.ones((3, 2)), np.ones((2, 2))], out=o),
+                  (3, 2)),
+    "einsum": (lambda x, o: np.einsum("i,i->i", x, x, out=o), (3,)),
+    "outer": (lambda x, o: np.outer(x, x, out=o), (3, 3)),
+    "clip": (lambda x, o: np.clip(x, 0, 0.3, out=o), (3,)),
+    "nancumsum": (lambda x, o: np.nancumsum(x, out=o), (3,)),
+    "nanmedian": (lambda x, o: np.nanmedian(np.outer(x, x), axis=0, out=o), (3,)),
+    "mean": (lambda x, o: np.mean(np.outer(x, x), axis=0, out=o), (3,)),
+    "fft": (lambda x, o: np.fft.fft(x, out=o), (3,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTS)
+@pytest.mark.parametrize("more", [(2,), (1,), ()])
+def test_out_has_the_shape_that_numpy_asks_for(name, more):
+    function, shape = OUTS[name]
+    dtype = complex if name == "fft" else float
+
+    def f(x):
+        out = np.zeros(more + shape, dtype) if isinstance(x, np.ndarray) else lnp.zeros(more + shape, dtype)
+        function(x, out)
+        return np.sum(np.real(out))
+
+    x = np.array([0.5, 0.2, 0.3])
+    try:
+        expected = f(x)
+    except (TypeError, ValueError) as error:
+        with pytest.raises(type(error)):
+            ld.value_and_grad(f)(x)
+        return
+    np.testing.assert_allclose(ld.value_and_grad(f)(x)[0], expected)

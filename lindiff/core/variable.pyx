@@ -1163,8 +1163,9 @@ cdef bint shares(object value, object x):
         return True
     if value is x:
         return True
-    if type(value) is Variable:  # what is a view of a view that overlaps is one of the whole
-        return base_of(value) is x or type(x) is Variable and overlaps(x) and base_of(value) is base_of(x)
+    if type(value) is Variable:  # a view of some views is one of their base: see `watch`
+        return base_of(value) is x or (type(x) is Variable and (overlaps(x) or is_slice_of_vector(x))
+                                       and base_of(value) is base_of(x))
     name = "__lindiff_base__" if hasattr(type(value), "__lindiff_base__") else "base"
     whole = getattr(value, name, None)  # of another library
     return whole is not None and (whole is x or whole is getattr(x, name, None))

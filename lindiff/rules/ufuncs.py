@@ -163,6 +163,9 @@ def place_of_out(function: Callable[..., Any]) -> int:
     return [*parameters].index("out")
 
 
+_ACCUMULATIONS = (np.cumsum, np.cumprod)
+
+
 def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that is no ufunc, called with ``out``; rules know nothing of it."""
     place = place_of_out(function)
@@ -177,13 +180,26 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     y = handle(function, args, kwargs)
     if out is None:
         return y
-    if "keepdims" in parameters_of(function) or function in (np.cumsum, np.cumprod):
+    if "keepdims" in parameters_of(function) or function in _ACCUMULATIONS:
         refuse_repeated(out, function.__name__)
-        if "q" not in parameters_of(function):  # quantiles are broadcast
-            require_as_many_axes(out, y, function.__name__, function not in (np.cumsum, np.cumprod))
+        if "q" not in parameters_of(function) and function is not np.nanmedian:  # quantiles are broadcast
+            require_as_many_axes(out, y, function.__name__, function not in _ACCUMULATIONS)
+    elif function not in (np.clip, np.outer, np.fix):
+        require_its_shape(out, y, function)
     if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
     return into((out,), function.__name__, "same_kind", y)
+
+
+def require_its_shape(out: Any, y: Any, function: Callable[..., Any]) -> None:
+    """Refuse an ``out`` of another shape than the result's, as functions do that are no ufuncs; rounded
+    numbers may have axes of length 1 more."""
+    matches = out.size == y.size if function in (np.round, np.around) else out.shape == np.shape(y)
+    if not matches:
+        raise (TypeError if function is np.choose else ValueError)(
+            f"np.{function.__name__}(..., out=...) writes into an array of shape {np.shape(y)}, not "
+            f"{out.shape}"
+        )
 
 
 def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
