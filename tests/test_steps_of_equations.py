@@ -637,3 +637,17 @@ def test_a_given_jacobian_stays_with_its_function():
     by_scipy = scipy.integrate.solve_ivp(lambda t, y: -y, (0, 5), [1], "LSODA", jac=lambda t, y: [[-1.0]])
     assert len(asked) >= found.nfev == by_scipy.nfev
     np.testing.assert_array_equal(found.y, by_scipy.y)
+
+
+@pytest.mark.parametrize("method", ["RK45", "LSODA", "Radau"])
+@pytest.mark.parametrize("first", [ld.grad, lambda f: lambda s: ld.jvp(f, (s,), (1.0,))[1]])
+def test_a_second_derivative_through_a_kink_that_moves_warns(method, first):
+    """The first derivative is right; that of it misses what the jump of the slope adds."""
+
+    def f(s):
+        field = lambda t, y: np.stack([abs(t - s)])
+        return integrate.solve_ivp(field, (-2.0, 2.0), np.zeros(1), method, rtol=1e-8, atol=1e-10).y[0, -1]
+
+    np.testing.assert_allclose(ld.grad(f)(0.3), 0.6, rtol=1e-2)
+    with pytest.warns(UserWarning, match="jumps at t = 0.3"):
+        ld.jvp(first(f), (0.3,), (1.0,))

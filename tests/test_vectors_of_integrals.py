@@ -168,3 +168,15 @@ def test_cubature_says_nothing_of_jumps_that_do_not_move():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ld.grad(share)(0.5)
+
+
+@has_cubature
+def test_a_second_derivative_through_a_kink_that_moves_warns():
+    def f(s):
+        return integrate.cubature(lambda z: abs(z[:, 0] - s), [-8], [8]).estimate
+
+    np.testing.assert_allclose(ld.grad(f)(0.3), 0.6, rtol=1e-6)
+    with pytest.warns(
+        integrate.IntegrationWarning, match=r"the derivative of the integrand jumps at x = \[0.3\]"
+    ):
+        ld.hessian(f)(0.3)

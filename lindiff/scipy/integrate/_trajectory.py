@@ -310,22 +310,34 @@ class Sweeps:
 
     def __init__(self, problem: Problem, fields: list[Callable[..., Any]], directions: list[int]) -> None:
         self.problem, self.fields, self.directions = problem, fields, directions
+        self._solved: list[tuple[Problem, Callable[[], Any]]] = []
 
     def solved(self, starts: list[Any], params: list[Any], span: tuple[Any, Any]) -> list[Any]:
         """The end of each sweep, for plain arrays."""
         paths: list[Any] = []
         ends = []
+        self._solved = []
         for field, direction, start in zip(self.fields, self.directions, starts, strict=True):
             begin, end = span[::direction]
 
-            def along(t: Any, y: Any, params: list[Any], field: Any = field) -> Any:
-                return field(t, [*[path(t) for path in paths], y], params)
+            def along(
+                t: Any, y: Any, params: list[Any], field: Any = field, before: Any = tuple(paths)
+            ) -> Any:
+                return field(t, [*[path(t) for path in before], y], params)
 
-            rows, solution, _ = self.problem.other(along).run(begin, np.reshape(end, (1,)), start, params)
+            problem = self.problem.other(along)
+            rows, solution, _ = problem.run(begin, np.reshape(end, (1,)), start, params)
+            self._solved.append((problem, solution))
             ends.append(rows[0])
             if len(ends) < len(self.fields):
                 paths.append(solution())
         return ends
+
+    def warn_of_jumps(self, params: list[Any]) -> None:
+        """Warn of a jump of an equation that parameters move."""
+        plain = [np.asarray(value(p)) for p in params]
+        for problem, solution in self._solved:
+            _warn_of_jump(problem.moved_jump(solution(), plain))
 
     def between(self, begin: Any, end: Any) -> Sweeps:
         """The sweeps with the ends of the interval as two more parameters."""
@@ -390,12 +402,16 @@ def swept(starts: list[Any], params: list[Any], span: tuple[Any, Any], sweeps: S
     ends = swept(starts, params, span, sweeps) if nested else sweeps.solved(starts, params, span)
 
     def pushforward(starts_dot: list[Any], params_dot: list[Any], *_: Any) -> Any:
+        if not nested:
+            sweeps.warn_of_jumps(params)
         states = [_State([start, start]) for start in starts]
         both = [state.vector(pair) for state, *pair in zip(states, starts, starts_dot, strict=True)]
         arrived = swept(both, [*params, *params_dot], span, sweeps.pushed(states, len(params)))
         return [state.parts(end)[1] for state, end in zip(states, arrived, strict=True)]
 
     def pullback(ends_bar: list[Any]) -> Any:
+        if not nested:
+            sweeps.warn_of_jumps(params)
         states = [_State([start, *params]) for start in starts]
         nothing = [np.zeros_like(value(p)) for p in params]
         begins = [state.vector([bar, *nothing]) for state, bar in zip(states, ends_bar, strict=True)]

@@ -140,7 +140,7 @@ class _Problem:
     def warn_of_moved_jumps(self, params: list[Any]) -> None:
         """Warn of a jump that parameters move, along lines through the regions with the largest errors."""
         limits = np.concatenate([np.ravel(value(self._a)), np.ravel(value(self._b))])
-        if self._of or not np.all(np.isfinite(limits)):
+        if not np.all(np.isfinite(limits)):
             return
         plain = [value(p) for p in params]
         regions = sorted(self.found.regions, key=lambda region: -np.max(region.error))[:REGIONS]
@@ -153,9 +153,9 @@ class _Problem:
                 s = moved_jump(along, _parts(REGIONS // len(regions)), plain)
                 if s is not None:
                     warnings.warn(
-                        f"cubature: the integrand jumps at x = {start + s * way}, which the parameters move: "
-                        f"the derivative misses that part. Split the integral there, with limits computed "
-                        f"from the parameters: limits are differentiated, too",
+                        f"cubature: {self._of}the integrand jumps at x = {start + s * way}, which the "
+                        f"parameters move: the derivative misses that part. Split the integral there, with "
+                        f"limits computed from the parameters: limits are differentiated, too",
                         IntegrationWarning,
                         stacklevel=2,
                     )
