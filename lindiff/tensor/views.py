@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from lindiff.tensor.layouts import Layout
 from lindiff.tensor.updates import Interval, Update, intervals
 
 __all__ = ["Elementwise", "elementwise"]
+
+# Elements that hide what it costs to make views.
+_FEWEST = 4096
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,9 @@ def elementwise(
     if update.summed or not update.free or not elements:
         return None
     boxes = intervals(update.conditions, update.free)
-    if boxes is None or any(len(c.form.names) != 1 or c.kind != ">=" for c in update.conditions):
+    if boxes is None or prod(high - low + 1 for low, high in boxes.values()) < _FEWEST:
+        return None
+    if any(len(c.form.names) != 1 or c.kind != ">=" for c in update.conditions):
         return None
     if any(form.denominator() != 1 for x in elements for form in x.subscripts):
         return None
