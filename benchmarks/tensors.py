@@ -2,9 +2,9 @@
 
 Values and gradients of sums over shifted subscripts, convolutions, einsums and the products of a tensor
 decomposition; Jacobians of a stencil and of a collocation.  Beside NumPy, JAX, PyTorch and CasADi: what
-compiles is compiled before it is measured, and what is not installed is left out.  All calls of a case take turns;
-times are medians.  Memory is the peak over the arguments that ``tracemalloc`` sees, of what Python and NumPy
-allocate.  Prints a table, writes `results/tensors.csv`.  Threads are those that OMP_NUM_THREADS and
+compiles is compiled before it is measured, and what is not installed is left out.  All calls of a case take
+turns; times are medians.  Memory is the peak over the arguments that ``tracemalloc`` sees, of what Python and
+NumPy allocate.  Prints a table, writes `results/tensors.csv`.  Threads are those that OMP_NUM_THREADS and
 OPENBLAS_NUM_THREADS say.
 """
 

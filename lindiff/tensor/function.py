@@ -256,7 +256,7 @@ class TensorFunction:
         >>> f = ld.tensor("f[i,j,k] = sum[l] x[i + 2*l - k + 7] * w[l,j]", ranges={"i": 5000, "k": 8})
         >>> print(f.explain((5069,), (32, 16)))
         tensor  shape          route           loops                flops    bytes  of
-        h       5007 × 16      matrix product  1 × 5007 × 16 × 32  5.13 M   686 kB  sum of x[y + 2*l]*w[l, y2]
+        h       5007 × 16      matrix product  1 × 5007 × 16 × 32  5.13 M   686 kB  sum of x[2*l + y]*w[l, y2]
         f       5000 × 16 × 8  copies          i:5000 j:16 k:8          0  5.76 MB  h[i - k + 7, j]
         in all                                                     5.13 M  6.45 MB
         """
