@@ -1046,3 +1046,18 @@ def test_out_has_the_shape_that_numpy_asks_for(name, more):
             ld.value_and_grad(f)(x)
         return
     np.testing.assert_allclose(ld.value_and_grad(f)(x)[0], expected)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum])
+def test_ufuncs_write_constants_at_places_of_plain_arrays(ufunc):
+    """``lindiff.numpy`` makes constants that are Variables of no transform."""
+    plain = np.ones(3)
+
+    def f(x):
+        b = plain + 0.0
+        ufunc.at(b, [0, 1, 1], lnp.tanh(plain))
+        return lnp.sum(x) * lnp.sum(b)
+
+    assert f(np.ones(3)) == ld.vjp(f, np.ones(3))[0]
+    with pytest.raises(TypeError, match="into a plain array"):
+        ld.grad(lambda x: np.add.at(plain, [0], x[:1]) or x[0])(np.ones(3))

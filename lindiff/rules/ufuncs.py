@@ -56,6 +56,8 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         kwargs.setdefault("axis", 0)
         if method != "reduce" and np.ndim(inputs[0]) == 0:
             raise TypeError(f"cannot {method} on a scalar")
+    if method == "at" and isinstance(inputs[0], np.ndarray) and not any(map(depends_on_variables, inputs)):
+        return on_values(ufunc.at, inputs, kwargs)  # numbers into an array of numbers
     jumps = is_constant(ufunc, inputs) and not _keeps_elements(ufunc, method)
     if jumps and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
         return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
