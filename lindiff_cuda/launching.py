@@ -27,6 +27,7 @@ __all__ = [
     "launch",
     "launch_blocks",
     "most_shared",
+    "run_text",
     "source_text",
     "width_of",
 ]
@@ -199,6 +200,30 @@ def launch_blocks(function: Any, count: int, threads: int, arguments: Any, share
     check_number(count)
     function.max_dynamic_shared_size_bytes = most_shared()  # one value, whatever thread sets it
     function((count,), (threads,), _arguments(arguments), shared_mem=shared)
+
+
+@functools.cache
+def _kernel_of_text(text: str, name: str) -> Any:
+    # an expression in two kernels is the same number in both
+    return cupy.RawModule(code=text, options=("-std=c++17", "--fmad=false")).get_function(name)
+
+
+def run_text(text: str, name: str, count: int, arrays: Any) -> None:
+    """Run a kernel that is given as text, in the current stream: a thread for each of `count` numbers.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        An ``extern "C" __global__`` function of `count` and pointers.
+    count : int
+    arrays : sequence of cupy.ndarray
+    """
+    if count == 0:
+        return
+    check_number(count)
+    blocks = -(-count // tuning.THREADS)
+    _kernel_of_text(text, name)((blocks,), (tuning.THREADS,), (np.int32(count), *arrays))
 
 
 def _arguments(arguments: Any) -> tuple[Any, ...]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import foreign
+from lindiff.core.arrays import foreign, placed
+from lindiff.core.backends import are_cupys
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
@@ -18,10 +19,12 @@ from lindiff.rules._common import depends_on_variables
 from lindiff.tensor.adjoints import adjoint, names_in, tangent
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.checking import check_inside
+from lindiff.tensor.device import kernel_of
 from lindiff.tensor.expressions import Number, Scalar
 from lindiff.tensor.fillings import Filling, fillings_of
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import Names, size_of_axis
+from lindiff.tensor.plans import planned
 from lindiff.tensor.ranges import Ranges
 from lindiff.tensor.statements import Statement, with_numbers
 from lindiff.tensor.updates import update_of
@@ -112,13 +115,16 @@ class Definition:
     def _given(self, arrays: tuple[Any, ...]) -> tuple[list[Any], np.dtype[Any]]:
         """The arrays in the type that is computed in."""
         dtype = _common_dtype(arrays, self.has_complex_numbers)
+        if any(foreign(x) is not None for x in arrays):
+            return [placed(x, *arrays).astype(dtype, copy=False) for x in arrays], dtype
         return [np.require(x, dtype, "A") for x in arrays], dtype
 
     def _bound(self, integers: tuple[tuple[str, int], ...], given: list[Any], dtype: np.dtype[Any]) -> Bound:
-        key = integers, dtype, tuple((x.shape, x.strides) for x in given)
+        key = integers, dtype, tuple((type(x), x.shape, x.strides) for x in given)
         bound = self._plans.get(key)
         if bound is None:
-            bound = Bound(self, dict(integers), given, dtype)
+            on_device = any(foreign(x) is not None for x in given)
+            bound = Bound(self, dict(integers), given, dtype, on_device)
             if len(self._plans) >= KEPT:
                 self._plans.clear()
             self._plans[key] = bound
@@ -231,7 +237,12 @@ class Bound:
     """
 
     def __init__(
-        self, definition: Definition, integers: dict[str, int], arrays: list[Any], dtype: np.dtype[Any]
+        self,
+        definition: Definition,
+        integers: dict[str, int],
+        arrays: list[Any],
+        dtype: np.dtype[Any],
+        on_device: bool = False,
     ) -> None:
         self.dtype = dtype
         self.names = [name for name, _ in definition.arguments] + [s.name for s in definition.statements]
@@ -255,7 +266,10 @@ class Bound:
             known |= {size_of_axis(statement.name, axis): n for axis, n in enumerate(shape)}
             check_inside(statement, known, shapes)
             updates = [update_of(statement, term, known) for term in statement.terms]
-            self.fillings += fillings_of(statement.name, shape, updates, shapes, names)
+            if on_device:
+                self.fillings.append(Filling(statement.name, shape, updates, [], []))
+            else:
+                self.fillings += fillings_of(statement.name, shape, updates, shapes, names)
             shapes[statement.name] = shape
         self.known = known
         arguments = [name for name, _ in definition.arguments]
@@ -264,7 +278,7 @@ class Bound:
         layouts = {name: Layout.of(x) for name, x in held.items()}
         layouts |= {f.name: Layout.by_rows(f.shape, dtype) for f in self.fillings}
         for filling in self.fillings:
-            filling.plan(layouts, places)
+            filling.plan(layouts, places, kernel_of if on_device else planned)
 
     def run(self, arrays: list[Any]) -> Any:
         """The last tensor; a number without axes."""
@@ -289,14 +303,18 @@ def _is_complex(x: Scalar) -> bool:
 
 def _common_dtype(arrays: tuple[Any, ...], beside_complex: bool) -> np.dtype[Any]:
     """In which a tensor is computed: that of its arrays; double precision for integers."""
-    if any(foreign(x) is not None for x in arrays):
-        raise TypeError("tensor functions take arrays of NumPy's: write cupy.asnumpy(x)")
-    dtype = np.result_type(*arrays) if arrays else np.dtype(np.float64)
+    others = [x for x in arrays if foreign(x) is not None]
+    if not are_cupys(*others) and others:
+        raise TypeError(f"tensor functions take arrays of NumPy's and CuPy's, not {type(others[0]).__name__}")
+    if others and any(type(x) is np.ndarray and x.ndim for x in arrays):
+        raise TypeError("an array of NumPy's and one of CuPy's: write cupy.asarray(x)")
+    dtype = np.result_type(*(x.dtype for x in arrays)) if arrays else np.dtype(np.float64)
     dtype = np.dtype(np.float64) if dtype.kind in "biu" else dtype
     if beside_complex:
         dtype = np.result_type(dtype, np.complex64)
-    if dtype.char not in "fdFD":
-        raise TypeError(f"tensor functions compute in single and double precision, not in {dtype}")
+    if dtype.char not in "fdFD" or (others and dtype.char in "FD"):
+        numbers = "real numbers of single and double precision" if others else "single and double precision"
+        raise TypeError(f"tensor functions compute in {numbers}, not in {dtype}")
     return dtype
 
 

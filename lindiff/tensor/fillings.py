@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -50,7 +50,9 @@ class Filling:
         self.name, self.shape, self.updates = name, shape, updates
         self._as_written, self._on_the_way = as_written, on_the_way
 
-    def plan(self, layouts: Mapping[str, Layout], places: Mapping[str, int]) -> None:
+    def plan(
+        self, layouts: Mapping[str, Layout], places: Mapping[str, int], planned: Planned = planned
+    ) -> None:
         """Lay out the loops.
 
         Parameters
@@ -59,7 +61,10 @@ class Filling:
             Of arrays, this one and all that it is made of.
         places : dict of str to int
             Where each array will be in the list that `run` is given.
+        planned : callable
+            Makes the plan of an update.
         """
+        self._plan_of = planned
         self.layouts, self._places = layouts, places
         self._dtype = layouts[self.name].dtype
         kinds = {update.kind for update in self.updates}
@@ -72,7 +77,8 @@ class Filling:
         self._done_with = [places[name] for name in self._on_the_way]
 
     def _planned(self, updates: list[Update], by_loops: bool = False) -> list[Plan]:
-        plans = (planned(x, self.layouts, self._places, self.layouts[self.name], by_loops) for x in updates)
+        own = self.layouts[self.name]
+        plans = (self._plan_of(x, self.layouts, self._places, own, by_loops) for x in updates)
         return [plan for plan in plans if plan is not None]
 
     def passes(self) -> Iterator[tuple[Update, Plan]]:
@@ -102,11 +108,17 @@ class Filling:
             out = np.empty(self.shape, self._dtype)
             first.put(arrays, out)
             plans = plans[1:]
-        else:
+        elif not arrays or type(arrays[0]) is np.ndarray:
             out = np.full(self.shape, self._identity, self._dtype)
+        else:
+            out = np.full_like(arrays[0], self._identity, self._dtype, shape=self.shape)
         for plan in plans:
             plan.run(arrays, out)
         return out
+
+
+# What carries out an update, of a list of arrays; None where there is nothing to do.
+Planned: TypeAlias = Callable[..., Any]
 
 
 def fillings_of(

@@ -8,6 +8,8 @@ import numpy as np
 import nvrtc
 import pytest
 
+import lindiff as ld
+
 pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="needs the package nvidia-cuda-nvrtc-cu12")
 
 DEVICES = ("compute_70", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -72,3 +74,27 @@ def test_masks_of_tiles_in_lockstep(standin, source):
         options = (*options, "-ftz=true", "--gpu-architecture=compute_80")
         ptx = nvrtc.ptx_of(launching.kernel_text(source, name), options)
         assert set(MASKED.findall(ptx)) <= {"-1", *re.findall(r"mov\.[bu]32\s+(%r\d+), -1;", ptx)}, name
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f[i,j] = sum[k | k <= i, (i + k) % 2 == 0] tanh(x[i + 2*k - 1])*y[k,j]",
+        "f[i] = max[k] where(greater(x[i], 0), x[i]**3, logaddexp(x[k], 1))/(1 + i)",
+        "f = min[i] abs(x[i] - sign(x[i + 1]))*arctan2(x[i], 2)",
+    ],
+)
+def test_kernels_of_tensor_expressions(standin, text, dtype):
+    from lindiff.tensor.device import kernel_of
+    from lindiff.tensor.layouts import Layout
+
+    f = ld.tensor(text, outside="zero", ranges={"i": 9, "k": 7} if "k" in text else {"i": 9})
+    layouts = [Layout.by_rows((12, 5)[:rank], np.dtype(dtype)) for _, rank in f._definition.arguments]
+    bound = f._definition.bound({}, layouts)
+    for filling in bound.fillings:
+        places = dict(zip(filling.layouts, range(len(filling.layouts)), strict=True))
+        for update in filling.updates:
+            kernel = kernel_of(update, filling.layouts, places, filling.layouts[filling.name])
+            log = nvrtc.log_of(kernel.text, ("-std=c++17", "--fmad=false", "--gpu-architecture=sm_90"))
+            assert not log.strip(), log

@@ -222,7 +222,7 @@ def build(code, options):
     """The file of the compiled text, in a folder that all processes of this user share."""
     macros = [option for option in options if option.startswith("-D")]
     others = set(options) - set(macros)
-    assert others <= {"-std=c++17"}, f"options that the stand-in does not know: {others}"
+    assert others <= {"-std=c++17", "--fmad=false"}, f"options that the stand-in does not know: {others}"
     return library(host_text(code, macros))
 
 
