@@ -198,6 +198,40 @@ def test_infinities_meet_no_zeros_from_outside():
     assert np.isinf(got).all()
 
 
+def test_a_nan_passes_through_tensors_on_the_way():
+    f = ld.tensor("f[i,l] = sum[j,k | k <= j] a[i,j]*b[j,k]*c[k,l]")
+    a, b, c = rng.normal(size=(3, 30, 30))
+    b[5, 2], b[3, 7] = np.nan, np.inf  # the second one is outside the condition
+    expected = a @ (np.where(np.tri(30) > 0, b, 0) @ c)
+    assert len(plans_of(f, a, b, c)) == 2
+    np.testing.assert_array_equal(np.isnan(f(a, b, c)), np.isnan(expected))
+    assert np.isnan(expected).all()
+    b[5, 2] = 1.0
+    np.testing.assert_allclose(f(a, b, c), a @ (np.where(np.tri(30) > 0, b, 0) @ c), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "y"),
+    [
+        ("f[i,j] = sum[k | k <= i] x[i,k]*y[k,j]", (10, 10), (10, 70_000)),
+        ("f[i,j | i <= j] = sum[k] x[i,k]*y[k,j]", (10, 70_000), (70_000, 10)),
+        ("f[i,j | i <= j] = sum[k] x[i,k]*y[k,j]", (70_000, 6), (6, 10)),
+        ("f[i,j] = sum[k | k <= j] x[i,k]*y[k,j]", (70_000, 6), (6, 10)),
+    ],
+)
+def test_rows_that_are_longer_than_a_block(text, x, y):
+    f = ld.tensor(text)
+    x, y = rng.normal(size=x), rng.normal(size=y)
+    i, j = np.ogrid[: x.shape[0], : y.shape[1]]
+    if "k <= i" in text:
+        expected = np.tril(x) @ y
+    elif "k <= j" in text:
+        expected = x @ np.triu(y)
+    else:
+        expected = (x @ y) * (i <= j)
+    np.testing.assert_allclose(f(x, y), expected, rtol=1e-10, atol=1e-10)
+
+
 def test_the_result_of_a_product_that_is_not_whole():
     """Conditions on rows and columns: nothing is added elsewhere."""
     f = ld.tensor("f[i,j] = 1 + [i <= j]*(sum[k] x[i,k]*y[k,j])")

@@ -28,8 +28,8 @@ class Filling:
     name : str
     shape : tuple of int
     updates : list of Update
-    as_written : list of Update
-        Those that an expression says, where others are made of them.
+    as_written : list of Update, optional
+        Those that an expression says; None of a tensor that is made on the way.
     on_the_way : list of str
         Tensors that were made for this one.
 
@@ -44,7 +44,7 @@ class Filling:
         name: str,
         shape: tuple[int, ...],
         updates: list[Update],
-        as_written: list[Update],
+        as_written: list[Update] | None,
         on_the_way: list[str],
     ) -> None:
         self.name, self.shape, self.updates = name, shape, updates
@@ -71,8 +71,9 @@ class Filling:
         self._identity = IDENTITY[kinds.pop()] if kinds else 0.0
         self._plans = self._planned(self.updates)
         self._exact: list[Plan] | None = None
-        self._may_add_zeros = bool(self._on_the_way) or any(
-            isinstance(plan, Product) and plan.has_zeros for plan in self._plans
+        self._may_add_zeros = self._as_written is not None and (
+            bool(self._on_the_way)
+            or any(isinstance(plan, Product) and plan.has_zeros for plan in self._plans)
         )
         self._done_with = [places[name] for name in self._on_the_way]
 
@@ -96,7 +97,7 @@ class Filling:
         out = self._filled(self._plans, arrays)
         if self._may_add_zeros and _has_nan(out):
             if self._exact is None:
-                self._exact = self._planned(self._as_written, by_loops=True)
+                self._exact = self._planned(self._as_written or [], by_loops=True)
             out = self._filled(self._exact, arrays)
         for place in self._done_with:
             arrays[place] = None
@@ -145,7 +146,7 @@ def fillings_of(
     for update in updates:
         *others, last = contracting.cheaper(update.inside(shapes))
         for other in others:
-            found.append(Filling(other.of, contracting.shapes[other.of], _parts(other, names), [], []))
+            found.append(Filling(other.of, contracting.shapes[other.of], _parts(other, names), None, []))
         own += _parts(last, names)
     return [*found, Filling(name, shape, own, updates, [filling.name for filling in found])]
 

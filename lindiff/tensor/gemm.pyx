@@ -99,13 +99,18 @@ cdef class Product:
         self.block_of_inner = self.inner if is_direct else min(self.inner, INNER)
         is_direct = self.second.row_length > 0 and self.out.row_length > 0
         self.block_of_columns = self.columns if is_direct else min(self.columns, COLUMNS)
-        is_direct = self.first.row_length > 0 and self.out.row_length > 0
-        self.block_of_rows = self.rows
-        if not is_direct:
-            self.block_of_rows = min(self.rows, BLOCK // max(self.block_of_inner, self.block_of_columns))
-        cdef int64_t numbers = (self.block_of_rows * (self.block_of_inner + self.block_of_columns)
-                                + self.block_of_inner * self.block_of_columns)
-        self.memory = <char *>PyMem_Malloc(numbers * np.dtype(_TYPES[kind]).itemsize)
+        cdef int64_t length = 1 if self.first.row_length > 0 else self.block_of_inner
+        if self.out.row_length == 0:
+            length = max(length, self.block_of_columns)
+        self.block_of_rows = self.rows if length == 1 else min(self.rows, max(BLOCK // length, 1))
+        cdef int64_t numbers = 0
+        if self.first.row_length == 0:
+            numbers += self.block_of_rows * self.block_of_inner
+        if self.out.row_length == 0:
+            numbers += self.block_of_rows * self.block_of_columns
+        if self.second.row_length == 0:
+            numbers += self.block_of_inner * self.block_of_columns
+        self.memory = <char *>PyMem_Malloc(max(numbers, 1) * np.dtype(_TYPES[kind]).itemsize)
         if self.memory == NULL:
             raise MemoryError()
 
@@ -170,9 +175,15 @@ cdef class Product:
                             double beta, scalar _) noexcept nogil:
         """All rows, for a block of the second matrix."""
         cdef int64_t m = 0, y_length
+        # what is direct has no block here, and none is written to
         cdef scalar *packed_first = <scalar *>self.memory
-        cdef scalar *result = packed_first + self.block_of_rows * self.block_of_inner
-        cdef scalar *packed_second = result + self.block_of_rows * self.block_of_columns
+        cdef scalar *result = packed_first
+        cdef scalar *packed_second
+        if self.first.row_length == 0:
+            result += self.block_of_rows * self.block_of_inner
+        packed_second = result
+        if self.out.row_length == 0:
+            packed_second += self.block_of_rows * self.block_of_columns
         cdef const scalar *y = packed[scalar](&self.second, b, n, columns, k, inner, packed_second, &y_length)
         while m < self.rows:
             self.block[scalar](b, m, min(self.block_of_rows, self.rows - m), n, columns, k, inner,
