@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -320,3 +323,36 @@ def test_random_expressions_by_every_route(as_cheap, expression, seed):
             dot = random.integers(-3, 4, size=arrays[k].shape).astype(float)
             back = f.adjoint(name)(*arrays, bar)
             assert np.sum(back * dot) == np.sum(bar * f.tangent(name)(*arrays, dot))
+
+
+ON_THREADS = """
+import hashlib, numpy as np, lindiff as ld
+rng = np.random.default_rng(0)
+x, p, c = rng.normal(size=(400, 500)), rng.normal(size=(700, 2)), rng.normal(size=(60, 80)) * (1 + 2j)
+given = {"x": x, "p": p, "c": c}
+for text, options in [
+    ("f[i,j] = tanh(x[i-1,j] + x[i+1,j] - 2*x[i,j])*[i <= j]", {"outside": "zero"}),
+    ("f[i] = sum[j | j < i] exp(-(p[i,0] - p[j,0])**2 - abs(p[i,1] - p[j,1]))", {}),
+    ("f[i,j] = max[k] (x[i,k] + x[j,k])", {"ranges": {"i": 90, "j": 80}}),
+    ("f[i,j] = sum[k] c[i,k]*c[j,k]*c[i,j]", {"ranges": {"i": 60, "j": 60}}),
+]:
+    f = ld.tensor(text, **options)
+    (name,) = f.arguments
+    found = f(given[name])
+    print(hashlib.sha256(np.ascontiguousarray(found)).hexdigest())
+"""
+
+
+def test_the_same_bits_on_any_number_of_threads():
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", ON_THREADS],
+            env={**os.environ, "OMP_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for threads in ("1", "2")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) == 4

@@ -18,5 +18,6 @@ class Nest:
         combine: np.ufunc,
         identity: float,
         kind: int,
+        nanoseconds: float,
     ) -> None: ...
     def run(self, arrays: list[Any], out: np.ndarray[Any, Any]) -> None: ...

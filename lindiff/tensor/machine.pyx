@@ -11,6 +11,8 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from lindiff.kernels.loops cimport Loop, Operand, Program, find_loop
+from lindiff.kernels.sizes cimport MOST_THREADS
+from lindiff.kernels.threads cimport run_tasks, threads_for
 from lindiff.tensor.forms cimport floor_div, keep_from
 
 import numpy as np
@@ -49,7 +51,14 @@ cdef struct Input:
     int guards             # forms that hold inside the array, or in the bracket
     int64_t *form          # of the place in the array, in bytes, or of the value; guards behind it
     char *data
-    char *buffer
+
+
+cdef struct Part:          # of the outermost loop, for one thread
+    void *nest
+    void **programs
+    char *to
+    char *memory           # blocks of its own
+    int number, count
 
 
 @cython.final
@@ -83,6 +92,8 @@ cdef class Nest:
         ``np.add``, ``np.multiply``, ``np.maximum`` or ``np.minimum``.
     kind : int
         The type number of all arrays.
+    nanoseconds : float
+        What it takes, if threads may have a part of the outermost loop each; 0 if they may not.
     """
 
     cdef int depth, count, body, kind, first, second
@@ -94,21 +105,22 @@ cdef class Nest:
     cdef list programs
     cdef object keeping
     cdef int64_t *out
-    cdef char *memory
+    cdef size_t room            # bytes of blocks that a thread needs
+    cdef double nanoseconds
     cdef Loop combine, multiply
     cdef int free
     cdef Level hull
     cdef double identity
 
     def __init__(self, list levels, list inputs, list stages, int body, tuple factors, list out, int free,
-                 tuple hull, combine, double identity, int kind):
+                 tuple hull, combine, double identity, int kind, double nanoseconds):
         cdef int k, j
         cdef int slots = 0
         cdef list numbers = []
         self.depth, self.count, self.stage_count = len(levels), len(inputs), len(stages)
         if self.depth > DEEPEST or self.count > MOST or self.stage_count > MOST:
             raise ValueError("a term with too many loops or factors")
-        self.body, self.kind = body, kind
+        self.body, self.kind, self.nanoseconds = body, kind, nanoseconds
         self.first, self.second = factors
         self.free, self.identity = free, identity
         self.size = np.dtype(_TYPES[kind]).itemsize
@@ -143,7 +155,6 @@ cdef class Nest:
             self.inputs[k].source, self.inputs[k].place = source, place
             self.inputs[k].guards = len(guards)
             self.inputs[k].form = start + <Py_ssize_t>places[self.depth + k]
-            self.inputs[k].buffer = NULL
         self.out = start + <Py_ssize_t>places[self.depth + self.count]
         self.hull.lower, self.hull.upper, self.hull.congruences = len(hull[0]), len(hull[1]), 0
         self.hull.forms = start + <Py_ssize_t>places[self.depth + self.count + 1]
@@ -152,48 +163,61 @@ cdef class Nest:
         # a block for each input, one for a product, one for sums, and those of programs
         for program in self.programs:
             slots = max(slots, (<Program>program).slots)
-        self.memory = <char *>PyMem_Malloc((self.count + 2 + slots) * INNERMOST * 16)
-        if self.memory == NULL:
-            raise MemoryError()
-        for k in range(self.count):
-            self.inputs[k].buffer = self.memory + k * INNERMOST * 16
-
-    def __dealloc__(self):
-        PyMem_Free(self.memory)
+        self.room = (self.count + 2 + slots) * INNERMOST * 16
 
     def run(self, list arrays, cnp.ndarray out):
         """Reduce into what is in ``out``."""
-        cdef int k
-        cdef char *to = cnp.PyArray_BYTES(out)
+        cdef int k, count = threads_for(self.nanoseconds)
+        cdef Part parts[MOST_THREADS]
+        cdef char *memory = <char *>PyMem_Malloc(count * self.room)
+        if memory == NULL:
+            raise MemoryError()
         for k in range(self.count):
             if self.inputs[k].source in (ELEMENT, OR_ZERO, WRAPPED):
                 self.inputs[k].data = cnp.PyArray_BYTES(<cnp.ndarray?>arrays[self.inputs[k].place])
         cdef void *programs[MOST]
         for k in range(self.stage_count):
             programs[k] = <void *>self.programs[k]
-        with nogil:
-            self.loops(to, programs)
+        for k in range(count):
+            parts[k].nest, parts[k].programs = <void *>self, programs
+            parts[k].to, parts[k].memory = cnp.PyArray_BYTES(out), memory + k * self.room
+            parts[k].number, parts[k].count = k, count
+        try:
+            with nogil:
+                run_tasks(run_part, <char *>parts, sizeof(Part), count)
+        finally:
+            PyMem_Free(memory)
 
-    cdef int loops(self, char *to, void **programs) noexcept nogil:
-        """All loops."""
+    cdef int loops(self, const Part *part) noexcept nogil:
+        """All loops, but for other parts of the outermost one."""
         cdef int64_t at[DEEPEST]
         cdef int64_t last[DEEPEST]
         cdef int64_t step[DEEPEST]
         if self.depth == 0:
-            self.block(at, 1, 1, to, 0, programs)
+            self.block(at, 1, 1, part.to, 0, part)
         elif self.free < 0:
-            self.nest(0, at, last, step, NULL, to, programs)
+            self.nest(0, at, last, step, NULL, part.to, part)
         elif self.free == 0:
-            self.tiles(at, last, step, to, programs)
+            self.tiles(at, last, step, part)
         else:
-            self.around(at, last, step, to, programs)
+            self.around(at, last, step, part)
         return 0
 
-    cdef int around(self, int64_t *at, int64_t *last, int64_t *step, char *to,
-                    void **programs) noexcept nogil:
+    cdef int outermost(self, int64_t *at, int64_t *last, int64_t *step, const Part *part) noexcept nogil:
+        """Where the outermost loop begins and ends, in a part of it."""
+        cdef int64_t n, first
+        self.bounds(&self.levels[0], 0, at, last, step)
+        if part.count > 1 and at[0] <= last[0]:
+            n = (last[0] - at[0]) // step[0] + 1
+            first = at[0]
+            at[0] = first + n * part.number // part.count * step[0]
+            last[0] = first + (n * (part.number + 1) // part.count - 1) * step[0]
+        return 0
+
+    cdef int around(self, int64_t *at, int64_t *last, int64_t *step, const Part *part) noexcept nogil:
         """The loops of the result around those that are summed."""
         cdef int k = 0
-        self.bounds(&self.levels[0], 0, at, last, step)
+        self.outermost(at, last, step, part)
         while k >= 0:
             if at[k] > last[k]:
                 k -= 1
@@ -202,16 +226,16 @@ cdef class Nest:
                 self.bounds(&self.levels[k], k, at, last, step)
                 continue
             else:
-                self.tiles(at, last, step, to, programs)
+                self.tiles(at, last, step, part)
             if k >= 0:
                 at[k] += step[k]
         return 0
 
-    cdef int tiles(self, int64_t *at, int64_t *last, int64_t *step, char *to, void **programs) noexcept nogil:
+    cdef int tiles(self, int64_t *at, int64_t *last, int64_t *step, const Part *part) noexcept nogil:
         """What is summed for the innermost loop, a block of it at a time, beside the result."""
         cdef int innermost = self.depth - 1
         cdef int64_t i, low, high, tile[2]
-        cdef char *sums = self.memory + (self.count + 1) * INNERMOST * 16
+        cdef char *sums = part.memory + (self.count + 1) * INNERMOST * 16
         cdef Operand x, out
         self.limits(&self.hull, self.free, at, &low, &high)
         while low <= high:
@@ -221,22 +245,25 @@ cdef class Nest:
             else:
                 for i in range(tile[1] - low + 1):
                     put(sums + i * self.size, self.identity, self.kind)
-            self.nest(self.free, at, last, step, tile, sums, programs)
+            self.nest(self.free, at, last, step, tile, sums, part)
             at[innermost] = low
             x.data, x.step = sums, self.size
-            out.data, out.step = to + place(self.out, at, self.depth), stride(self.out, 1, self.depth)
+            out.data, out.step = part.to + place(self.out, at, self.depth), stride(self.out, 1, self.depth)
             combine(&self.combine, &x, &out, tile[1] - low + 1)
             low = tile[1] + 1
         return 0
 
     cdef int nest(self, int outer, int64_t *at, int64_t *last, int64_t *step, const int64_t *tile, char *to,
-                  void **programs) noexcept nogil:
+                  const Part *part) noexcept nogil:
         """The loops from one on, in a tile of the innermost one or in all of it."""
         cdef int k = outer, innermost = self.depth - 1
-        self.bounds(&self.levels[k], k, at, last, step)
+        if outer == 0 and tile == NULL:
+            self.outermost(at, last, step, part)
+        else:
+            self.bounds(&self.levels[k], k, at, last, step)
         while k >= outer:
             if k == innermost:
-                self.run_of_blocks(at, last[k], step[k], tile, to, programs)
+                self.run_of_blocks(at, last[k], step[k], tile, to, part)
                 k -= 1
             elif at[k] > last[k]:
                 k -= 1
@@ -277,7 +304,7 @@ cdef class Nest:
         return 0
 
     cdef int run_of_blocks(self, int64_t *at, int64_t last, int64_t step, const int64_t *tile, char *to,
-                           void **programs) noexcept nogil:
+                           const Part *part) noexcept nogil:
         """The innermost loop from ``at``, a block at a time; in a tile, whose sums are ``to``."""
         cdef int k = self.depth - 1
         cdef int64_t length, n
@@ -289,25 +316,27 @@ cdef class Nest:
         while n > 0:
             length = min(n, <int64_t>INNERMOST)
             if tile != NULL:
-                self.block(at, length, step, to + (at[k] - tile[0]) * self.size, step * self.size, programs)
+                self.block(at, length, step, to + (at[k] - tile[0]) * self.size, step * self.size, part)
             else:
                 self.block(at, length, step, to + place(self.out, at, self.depth),
-                           stride(self.out, step, self.depth), programs)
+                           stride(self.out, step, self.depth), part)
             n -= length
             at[k] += length * step
         return 0
 
     cdef int block(self, const int64_t *at, int64_t n, int64_t step, char *to, Py_ssize_t to_step,
-                   void **programs) noexcept nogil:
+                   const Part *part) noexcept nogil:
         """n numbers of the body, reduced into what is ``to_step`` bytes apart."""
         cdef Operand operands[MOST]
         cdef Operand given[4]
         cdef int k, j, depth = self.depth
         cdef Input *input
         cdef Operand out
-        cdef char *rest = self.memory + (self.count + 2) * INNERMOST * 16
+        cdef char *buffer
+        cdef char *rest = part.memory + (self.count + 2) * INNERMOST * 16
         for k in range(self.count):
             input = &self.inputs[k]
+            buffer = part.memory + k * INNERMOST * 16
             if input.source == ELEMENT:
                 operands[k].data = input.data + place(input.form, at, depth)
                 operands[k].step = stride(input.form, step, depth)
@@ -315,11 +344,11 @@ cdef class Nest:
                 for j in range(4):
                     if self.operands[input.place][j] >= 0:
                         given[j] = operands[self.operands[input.place][j]]
-                (<Program>programs[input.place]).over_blocks(given, n, input.buffer, NULL, False, rest)
-                operands[k].data, operands[k].step = input.buffer, self.size
+                (<Program>part.programs[input.place]).over_blocks(given, n, buffer, NULL, False, rest)
+                operands[k].data, operands[k].step = buffer, self.size
             else:
-                self.fill(input, at, n, step)
-                operands[k].data, operands[k].step = input.buffer, self.size
+                self.fill(input, at, n, step, buffer)
+                operands[k].data, operands[k].step = buffer, self.size
         out.data, out.step = to, to_step
         if self.body >= 0:
             combine(&self.combine, &operands[self.body], &out, n)
@@ -328,35 +357,35 @@ cdef class Nest:
         elif self.kind == cnp.NPY_FLOAT:
             add_product[float](&operands[self.first], &operands[self.second], &out, n, 0.0)
         else:
-            self.add_complex_product(&operands[self.first], &operands[self.second], &out, n)
+            self.add_complex_product(&operands[self.first], &operands[self.second], &out, n, part)
         return 0
 
-    cdef int add_complex_product(self, const Operand *x, const Operand *y, Operand *out,
-                                 int64_t n) noexcept nogil:
+    cdef int add_complex_product(self, const Operand *x, const Operand *y, Operand *out, int64_t n,
+                                 const Part *part) noexcept nogil:
         cdef char *args[3]
         cdef cnp.npy_intp steps[3]
         cdef cnp.npy_intp length = n
         cdef Operand product
-        product.data, product.step = self.memory + self.count * INNERMOST * 16, self.size
+        product.data, product.step = part.memory + self.count * INNERMOST * 16, self.size
         args[0], args[1], args[2] = x.data, y.data, product.data
         steps[0], steps[1], steps[2] = x.step, y.step, product.step
         self.multiply.function(args, &length, steps, self.multiply.data)
         combine(&self.combine, &product, out, n)
         return 0
 
-    cdef int fill(self, const Input *input, const int64_t *at, int64_t n, int64_t step) noexcept nogil:
+    cdef int fill(self, const Input *input, const int64_t *at, int64_t n, int64_t step,
+                  char *to) noexcept nogil:
         """Put what is no plain element into the buffer of an input."""
         cdef int depth = self.depth, g, width = self.depth + 2
         cdef int64_t i, first = 0, last = n - 1, offset, by
         cdef const int64_t *guard
-        cdef char *to = input.buffer
         if input.source == COORDINATE:
             offset, by = value(input.form, at, depth, depth), input.form[depth - 1] * step if depth else 0
             for i in range(n):
                 put(to + i * self.size, <double>(offset + i * by) / input.form[depth + 1], self.kind)
             return 0
         if input.source == WRAPPED:
-            self.wrap(input, at, n, step)
+            self.wrap(input, at, n, step, to)
             return 0
         for g in range(input.guards):
             guard = input.form + (g + 1) * width
@@ -383,7 +412,8 @@ cdef class Nest:
             copy(to + i * self.size, input.data + offset + i * by, self.size)
         return 0
 
-    cdef int wrap(self, const Input *input, const int64_t *at, int64_t n, int64_t step) noexcept nogil:
+    cdef int wrap(self, const Input *input, const int64_t *at, int64_t n, int64_t step,
+                  char *to) noexcept nogil:
         """Elements of an array whose axes are rings.  Two guards are a subscript, with the length of its axis
         for a divisor, and the bytes from one place to the next, with the subscript's divisor."""
         cdef int depth = self.depth, g, width = self.depth + 2
@@ -397,8 +427,13 @@ cdef class Nest:
                 at_ring = value(guard, at, depth, depth) + (guard[depth - 1] * step * i if depth else 0)
                 at_ring = exactly(at_ring, guard[width + depth + 1]) % length
                 offset += (at_ring + length if at_ring < 0 else at_ring) * guard[width + depth]
-            copy(input.buffer + i * self.size, input.data + offset, self.size)
+            copy(to + i * self.size, input.data + offset, self.size)
         return 0
+
+
+cdef void run_part(void *task) noexcept nogil:
+    cdef const Part *part = <const Part *>task
+    (<Nest>part.nest).loops(part)
 
 
 cdef dict _TYPES = {
