@@ -50,6 +50,12 @@ def by_views(x: Any) -> Any:
     return y.T
 
 
+def parts_of_complex(x: Any) -> Any:
+    y = x * (1 + 1j)
+    y.real[:2] = x[2:4]
+    return np.abs(y)
+
+
 # function, and how many entries its pattern has for six numbers
 FUNCTIONS: dict[str, tuple[Any, int]] = {
     "slices": (lambda x: x[1:] * x[:-1], 10),
@@ -85,6 +91,14 @@ FUNCTIONS: dict[str, tuple[Any, int]] = {
     "whatever": (lambda x: np.linalg.solve(np.diag(x) + 3 * A, x), 36),
     "a number": (lambda x: np.dot(x, x), 6),
     "powers": (lambda x: operator.pow(x, 2) + np.power(x, 3), 6),
+    "clipped by itself": (lambda x: np.clip(x, a_min=-1, a_max=x[::-1]), 12),
+    "clipped by a method": (lambda x: x.clip(max=x[::-1]), 12),
+    "filled": (lambda x: x + np.full_like(x, fill_value=x[1]), 11),
+    "differences with a start": (lambda x: np.diff(x, prepend=1.0), 11),
+    "padded by medians": (lambda x: np.pad(x, 1, mode="median") * 1.0, 48),
+    "dot with three axes": (lambda x: np.dot(np.eye(6), np.stack([np.diag(x), np.diag(2 * x)])), 12),
+    "real parts": (lambda x: parts_of_complex(x), 16),
+    "an imaginary part": (lambda x: np.sum(x * 1j).imag * x[:1], 6),
     "split": (lambda x: np.split(x, 2)[1] * 2, 3),
 }
 
@@ -147,6 +161,27 @@ def test_a_function_that_goes_another_way_is_looked_at_again(of_program):
     jacobian = ld.jacobian(ld.program(f) if of_program else f, sparse=True)
     for x in (np.ones(5), -np.ones(5), np.ones(5), np.arange(5.0) - 2):
         np.testing.assert_array_equal(jacobian(x).toarray(), ld.jacobian(f)(x))
+
+
+def test_small_entries_of_another_way():
+    def f(x):
+        y = x * 1.0
+        if x[0] > 0:
+            y = y + np.float32(1e-4) * x[::-1]
+        return y
+
+    jacobian = ld.jacobian(f, sparse=True)
+    one = np.ones(3, np.float32)
+    for x in (-one, one, -one):
+        np.testing.assert_allclose(jacobian(x).toarray(), ld.jacobian(f)(x), rtol=1e-6)
+
+
+def test_other_arguments_that_change():
+    jacobian = ld.jacobian(lambda x, A: A @ x, sparse=True)
+    A = np.diag([1e9, 2e9, 3e9])
+    for entry in (0.0, 1.0, 0.0, 1e-9):
+        A[0, 2] = entry
+        np.testing.assert_array_equal(jacobian(np.ones(3), A).toarray(), A)
 
 
 def test_other_arguments_and_results():
@@ -276,3 +311,38 @@ def test_random_functions(steps, size, seed):
     assert pattern.shape == dense.shape
     assert not dense[~pattern].any()
     np.testing.assert_allclose(ld.jacobian(f, sparse=True)(x).toarray(), dense, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "x"),
+    [
+        (lambda x: np.sin(x) ** 2 + np.cos(x) ** 2, np.array([1.3, 2.1, 0.7])),
+        (lambda x: np.linalg.norm(x / np.linalg.norm(x)), np.array([1.3, 2.1, 0.7])),
+        (np.corrcoef, np.random.default_rng(1).standard_normal((4, 4))),
+        (lambda x: np.linalg.inv(x) @ x, np.random.default_rng(1).random((4, 4))),
+        (lambda x: (x.astype("f4") * np.float32(1.1)).astype("f8"), np.array([1.3, 2.1, 0.7])),
+        (lambda x: x * 1.5, np.arange(3)),
+        (lambda x: x * 2, np.ones(0)),
+    ],
+)
+def test_derivatives_that_are_rounding_and_other_numbers(function, x):
+    dense = np.asarray(ld.jacobian(function)(x)).reshape(np.size(function(x)), x.size)
+    jacobian = ld.jacobian(function, sparse=True)
+    for _ in range(2):
+        np.testing.assert_allclose(jacobian(x).toarray(), dense, atol=1e-12)
+
+
+def test_an_infinity_beside_an_entry_of_another_way():
+    def f(x):
+        y = np.zeros_like(x)
+        y[1:] = x[1:] * 2
+        y[0] = np.sqrt(x[0])
+        if x[0] == 0:
+            y[0] = y[0] + 5 * x[3]
+        return y
+
+    jacobian = ld.jacobian(f, sparse=True)
+    jacobian(np.ones(4))
+    with np.errstate(divide="ignore"):
+        row = jacobian(np.array([0.0, 1.0, 2.0, 3.0])).toarray()[0]
+    np.testing.assert_array_equal(row, [np.inf, 0, 0, 5])

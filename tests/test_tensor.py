@@ -654,3 +654,9 @@ def test_kinds_of_numbers_that_there_are_no_loops_for():
     for dtype in (object, "U1", np.longdouble):
         with pytest.raises(TypeError):
             function(np.zeros(2, dtype))
+
+
+def test_a_tensor_function_that_is_made_inside_a_program():
+    program = ld.program(lambda x: ld.tensor("f[i] = max[k] x[i,k]*2")(x))
+    for _ in range(5):
+        np.testing.assert_array_equal(program(np.ones((4, 4))), 2 * np.ones(4))

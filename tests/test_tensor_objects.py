@@ -58,6 +58,14 @@ def test_integers_that_are_given_later():
     assert str(f) == "picked[i] = x[i*m + 1]"
 
 
+def test_numbers_of_numpys_on_the_left():
+    two = np.int64(2)
+    for form, places in [(two * i, [0, 2, 4]), (two + i, [2, 3, 4]), (two - i, [2, 1, 0])]:
+        np.testing.assert_array_equal(ld.tensor(x[form], [i], ranges={"i": 3})(X), X[places])
+    f = ld.tensor(BRACKET(two >= i) * x[i] + BRACKET(two == i) * x[i], [i])
+    np.testing.assert_array_equal(f(X), X * ([1, 1, 2] + [0] * 9))
+
+
 def test_what_lies_outside():
     y = ld.tensor.arrays("y", outside="wrap")
     np.testing.assert_array_equal(ld.tensor(y[i + 1], [i], ranges={"i": 12})(X), np.roll(X, -1))
@@ -94,7 +102,9 @@ def test_without_axes():
         (lambda: ld.tensor(x[i], [i], name="x"), ValueError, "cannot be used"),
         (lambda: ld.tensor(x[i], [i], name="2"), ValueError, "a name is a word"),
         (lambda: ld.tensor("f[i] = x[i]", [i]), TypeError, "a text names its result"),
-        (lambda: 1 if i == 0 and i else 0, TypeError, "depends on its value"),
+        (lambda: 1 if i == 0 and i else 0, TypeError, "depends on"),
+        (lambda: BRACKET(2 <= i < 5), TypeError, "depends on the indices"),
+        (lambda: BRACKET(i >= 2 and i < 5), TypeError, "depends on the indices"),
         (lambda: i % 2 == 3, ValueError, "from 0 on below"),
         (lambda: i % 0 == 0, ValueError, "from 0 on below"),
     ],

@@ -334,7 +334,7 @@ for text, options in [
     ("f[i,j] = tanh(x[i-1,j] + x[i+1,j] - 2*x[i,j])*[i <= j]", {"outside": "zero"}),
     ("f[i] = sum[j | j < i] exp(-(p[i,0] - p[j,0])**2 - abs(p[i,1] - p[j,1]))", {}),
     ("f[i,j] = max[k] (x[i,k] + x[j,k])", {"ranges": {"i": 90, "j": 80}}),
-    ("f[i,j] = sum[k] c[i,k]*c[j,k]*c[i,j]", {"ranges": {"i": 60, "j": 60}}),
+    ("f[i,j] = prod[k | k < i] (1 + 0.01*c[i,k] - 0.01*c[j,k])", {"ranges": {"i": 60, "j": 60}}),
 ]:
     f = ld.tensor(text, **options)
     (name,) = f.arguments

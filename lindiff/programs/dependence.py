@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -24,11 +24,12 @@ from lindiff.programs.recorded import VIEWS, may_write, method
 from lindiff.programs.recording import Instruction, Unrecordable
 from lindiff.programs.tree import Branch
 
-__all__ = ["dependence"]
+__all__ = ["Found", "dependence", "found_by"]
 
 _ELEMENTWISE = {
     *(chain.product, operator.pow, operator.ipow, np.round, np.nan_to_num, np.clip, np.real, np.imag),
     *map(method, ("round", "clip", "conj", "conjugate", "astype", "copy", "__copy__")),
+    *(VIEWS[name] for name in ("real", "imag")),
 }
 _REDUCTIONS = {
     *(np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.nansum, np.var, np.std),
@@ -52,24 +53,32 @@ _MOVES = {
     *(np.broadcast_to, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.block, np.tile),
     *(np.repeat, np.flip, np.fliplr, np.flipud, np.rot90, np.tril, np.triu, np.split, np.array_split),
     *(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.dstack, np.rollaxis, np.resize),
-    *VIEWS.values(),
+    *(VIEWS[name] for name in ("T", "mT")),
     *map(method, ("reshape", "ravel", "flatten", "transpose", "swapaxes", "squeeze", "diagonal", "take")),
     *map(method, ("repeat", "__getitem__")),
 }
 _FILLED = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 _PRODUCTS = {np.matmul, np.dot, method("dot")}
-# Linear in each of their operands.
+# Linear in each of their operands, but for constants that they add.
 _MULTILINEAR = {
     *(np.diff, np.ediff1d, np.cumsum, np.gradient, np.trace, np.convolve, np.correlate, np.pad),
-    *(np.einsum, np.tensordot, np.inner, np.outer, np.vdot, np.kron, np.cross),
-    *map(method, ("cumsum", "trace")),
+    *(np.dot, np.einsum, np.tensordot, np.inner, np.outer, np.vdot, np.kron, np.cross),
+    *map(method, ("dot", "cumsum", "trace")),
 }
+_LINEAR_PADDINGS = ("constant", "edge", "wrap", "reflect", "symmetric", "empty")
 
 # Numbers of an operand that a multilinear function is asked for, one after the other.
 _MOST_ASKED = 4096
 
 # Products of two numbers in a product of matrices that is looked at one by one.
 _MOST_PRODUCTS = 1 << 24
+
+
+class Found(NamedTuple):
+    """A pattern, and whether the function looks at values on its way: elsewhere it may have another one."""
+
+    pattern: csr_array
+    looks: bool
 
 
 def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
@@ -97,6 +106,11 @@ def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
            [0, 1, 1, 0],
            [0, 0, 1, 1]])
     """
+    return found_by(function, x).pattern
+
+
+def found_by(function: Callable[[Any], Any], x: Any) -> Found:
+    """The same, and what it depends on."""
     x = np.array(x, copy=True)
     program: Program[..., Any] = Program(function, warns=False)
     y = program(x)
@@ -111,9 +125,8 @@ def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
     result = branches[-1].result
     assert result is not None
     leaves = [leaf for leaf in result.leaves if type(leaf) is Slot]
-    if not leaves:
-        return _nothing(np.size(y), x.size)
-    return followed.rows_of(leaves[0])
+    pattern = followed.rows_of(leaves[0]) if leaves else _nothing(np.size(y), x.size)
+    return Found(pattern, len(branches) > 1)
 
 
 def _branches(root: Branch) -> Iterator[Branch]:
@@ -144,7 +157,7 @@ class _Followed:
         self.forms, self.roots = branch.forms, branch.roots
         if not self.memory:
             x, places = Slot(0), np.arange(self.n)
-            self.put(x, self.cells(x), csr_array((np.ones(self.n, bool), (places, places))))
+            self.put(x, self.cells(x), csr_array((np.ones(self.n, bool), (places, places)), (self.n, self.n)))
         steps = [*branch.steps, *([branch.fork] if isinstance(branch.fork, Instruction) else [])]
         for step in steps:
             if step.raised is None:
@@ -185,6 +198,9 @@ class _Followed:
     def put(self, slot: Slot, places: Any, rows: csr_array) -> None:
         """Let numbers of an array, at places in its owner's memory, have these sets."""
         owner = self.roots[slot][2]
+        if self.forms[slot].dtype != self.forms[owner].dtype:  # parts of complex numbers
+            self.add(slot, rows)
+            return
         memory = self._memory_of(owner)
         kept = np.arange(memory.shape[0])
         kept[np.ravel(places)] = memory.shape[0] + np.arange(rows.shape[0])
@@ -255,15 +271,20 @@ class _Followed:
         if not _is_known(function):
             return self.by_pattern(step, results)
         if function in _ELEMENTWISE:
-            return {results[0]: self.elementwise(slots_of(args), self.shape(results[0]))}
+            return {results[0]: self.elementwise(slots_of((args, kwargs)), self.shape(results[0]))}
         if function in _FILLED:  # the number is behind what the array is like
-            return {results[0]: self.elementwise(args[1:2], self.shape(results[0]))}
+            numbers = slots_of((args[1:2], kwargs.get("fill_value")))
+            return {results[0]: self.elementwise(numbers, self.shape(results[0]))}
         if function is np.where and len(args) == 3:
             return {results[0]: self.elementwise(args[1:], self.shape(results[0]))}
         if function in _REDUCTIONS:
             return {results[0]: self.reduced(args, kwargs, None, results[0])}
         if function in _PRODUCTS and not kwargs:
-            return self.product(args, results[0])
+            rows = self.product(function, args, results[0])
+            if rows:
+                return rows
+        if function is np.pad and kwargs.get("mode", [*args, "constant"][2:3][0]) not in _LINEAR_PADDINGS:
+            return {}
         if function in _MULTILINEAR and len(results) == 1:
             return self.multilinear(step, results[0])
         return self.moved(step, results) if function in _MOVES else self.by_pattern(step, results)
@@ -310,12 +331,12 @@ class _Followed:
         ids = np.ravel(np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), shape))
         return _grouped(ids, math.prod(kept)) @ self.rows_of(x)
 
-    def product(self, args: Any, result: Slot) -> dict[Slot, csr_array]:
+    def product(self, function: Any, args: Any, result: Slot) -> dict[Slot, csr_array]:
         """Of matrices and vectors: where a factor that is no argument has zeros, nothing depends on them."""
         if any(type(z) is not Slot and slots_of(z) for z in args):
             return {}
         shapes = [self.shape(z) if type(z) is Slot else np.shape(z) for z in args]
-        if not all(shapes):
+        if not all(shapes) or (function is not np.matmul and max(map(len, shapes)) > 2):
             return {}
         x, y = (np.arange(math.prod(shape)).reshape(shape) for shape in shapes)
         x = x[np.newaxis] if x.ndim == 1 else x
@@ -373,12 +394,13 @@ class _Followed:
         operands = [generic.uniform(1, 2, self.shape(slot)) for slot in slots]
         rows = _nothing(math.prod(self.shape(result)), self.n)
         for place, slot in enumerate(slots):
-            columns = []
-            for k in range(operands[place].size):
-                unit = np.zeros(self.shape(slot))
+            columns, unit = [], np.zeros(self.shape(slot))
+            given = [*operands[:place], unit, *operands[place + 1 :]]
+            constant = _result_of(step, given)
+            for k in range(unit.size):
                 unit.flat[k] = 1.0
-                args, kwargs = _with([*operands[:place], unit, *operands[place + 1 :]], step)
-                columns.append(np.ravel(step.function(*args, **kwargs)) != 0)
+                columns.append(_result_of(step, given) != constant)
+                unit.flat[k] = 0.0
             if columns:
                 rows = rows + csr_array(np.array(columns).T) @ self.rows_of(slot)
         return {result: rows}
@@ -409,14 +431,15 @@ def _writes(step: Instruction) -> bool:
     return may_write(step.function, step.args, step.kwargs)
 
 
-def _with(arrays: list[Any], step: Instruction) -> tuple[Any, Any]:
-    """The arguments of a step, with arrays in the place of slots."""
-    left = iter(arrays)
+def _result_of(step: Instruction, arrays: list[Any]) -> Any:
+    """What a step gives for arrays in the place of its slots, raveled."""
+    left = iter([np.copy(x) for x in arrays])
 
     def leaf(x: Any) -> Any:
         return next(left) if type(x) is Slot else x
 
-    return replaced((step.args, step.kwargs), leaf)
+    args, kwargs = replaced((step.args, step.kwargs), leaf)
+    return np.ravel(step.function(*args, **kwargs))
 
 
 def _strides(form: Form) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -33,6 +34,9 @@ __all__ = ["Bound", "Definition"]
 
 # Forms of arguments whose loops are kept.
 KEPT = 32
+
+# The steps of programs that are somewhere in use, by what they compute.
+_STEPS: weakref.WeakValueDictionary[Any, Step] = weakref.WeakValueDictionary()
 
 
 class Definition:
@@ -141,7 +145,11 @@ class Definition:
     def instruction(self, integers: tuple[tuple[str, int], ...]) -> Step:
         """The step of a program that gives the result."""
         with self._lock:
-            return self._steps.setdefault(integers, Step(self, integers))
+            if integers not in self._steps:
+                # of the same expression in another call it is the same step
+                content = self.arguments, tuple(self.statements), repr(self.ranges), integers
+                self._steps[integers] = _STEPS.setdefault(content, Step(self, integers))
+            return self._steps[integers]
 
     def of_integers(self, integers: tuple[tuple[str, int], ...]) -> Definition:
         """The same with numbers in the place of integers that are given by name."""

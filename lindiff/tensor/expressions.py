@@ -59,6 +59,12 @@ class Condition:
         times = form.denominator()
         return Condition(self.kind, form * times, self.modulus.substituted(by) * times)
 
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "whether a condition holds depends on the indices: write [2 <= i, i < 5] for both of two, and "
+            "the sum of two terms for one of them"
+        )
+
     @property
     def holds(self) -> bool | None:
         """Whether it holds; None where that depends on an index or an integer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -26,6 +27,18 @@ from lindiff.tensor.expressions import (
 from lindiff.tensor.reading import Equation
 
 __all__ = ["Array", "Index", "arrays", "bracket", "equation_of", "indices", "max", "min", "prod", "sum"]
+
+
+_OPERATORS: dict[Any, Any] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+    np.equal: operator.eq,
+}
 
 
 class Index:
@@ -59,7 +72,10 @@ class Index:
             return NotImplemented
         if any(isinstance(x, np.ndarray) and x.ndim for x in inputs):
             raise TypeError(f"an index is no array: give np.{ufunc.__name__} elements, x[i]")
-        return applied(ufunc, *(scalar(x.item() if isinstance(x, np.generic) else x) for x in inputs))
+        given = [x.item() if isinstance(x, (np.generic, np.ndarray)) else x for x in inputs]
+        if ufunc in _OPERATORS and not any(isinstance(x, Scalar) for x in given):
+            return _OPERATORS[ufunc](*given)  # what NumPy's numbers ask for on the left of an index
+        return applied(ufunc, *map(scalar, given))
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, lambda x, y: x + y, np.add)

@@ -19,10 +19,10 @@ from lindiff.core import pytree
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.core.variable import Variable
-from lindiff.programs.dependence import dependence
+from lindiff.programs.dependence import Found, found_by
 from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
-from lindiff.transforms._arguments import Argnums, linearized, select
+from lindiff.transforms._arguments import Argnums, linearized, places_of, select
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 from lindiff.transforms.vmap import vmap
@@ -39,13 +39,19 @@ CHUNK_BYTES = 1 << 18
 # Shapes whose patterns are kept.
 KEPT = 16
 
+# Roundings in each term of a product of the matrix and a direction, and what is none, of functions in single
+# precision as well.
+_ROUNDINGS = 8
+_NOTICEABLE = 1e-3
+
 
 class SparseJacobian:
     """The Jacobian of a function of an array with an array as its result, as ``scipy.sparse.csr_array``.
 
-    The first call for arguments of a shape finds the pattern.  Each call walks once for each group of columns
-    or rows, and once more along a random direction: where the matrix does not give the same, the function
-    has gone another way, and the pattern is found again.
+    The first call for arguments of a shape finds the pattern, and so does each call of a function that looks
+    at values, and those in which other arguments have changed.  Each call walks once for each group of
+    columns or rows, and once more along a random direction: where the matrix does not give the same but for
+    rounding, the pattern is found again, too.
 
     Parameters
     ----------
@@ -83,24 +89,38 @@ class SparseJacobian:
     def _matrix(
         self, x: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool, walk: Walk
     ) -> csr_array:
-        key = x.shape, y.shape, np.result_type(x, y)
+        key = x.shape, y.shape, np.result_type(x, y), self._others(args, kwargs)
         kept = self._kept.get(key)
-        if kept is not None:
-            matrix, is_all = kept.matrix(x, y, walk)
-            if is_all:
+        if kept is not None and not kept.looks:
+            matrix, apart, scale = kept.matrix(x, y, walk)
+            if np.all(apart <= _ROUNDINGS * np.finfo(matrix.dtype).eps * max(kept.longest, 1) * scale):
                 return matrix
-        pattern = self._pattern(args, kwargs, has_aux)
-        compression = _Compression.of(pattern if kept is None else pattern + kept.pattern, self._mode, key[2])
-        matrix, is_all = compression.matrix(x, y, walk)
-        if not is_all:
+        found = self._pattern(x, args, kwargs, has_aux)
+        if kept is None or (found.pattern > kept.pattern).nnz:
+            pattern = found.pattern if kept is None else found.pattern + kept.pattern
+            kept = _Compression.of(pattern, found.looks, self._mode, key[2])
+        matrix, apart, scale = kept.matrix(x, y, walk)
+        slope = np.max(np.abs(y), initial=0.0) / (np.max(np.abs(x), initial=0.0) or 1.0)
+        if np.any(apart > _NOTICEABLE * (scale + _NOTICEABLE * slope)):
             raise TypeError(
                 f"{self._name} does not do the same when it is called again: its pattern cannot be found; "
                 f"leave sparse=True away"
             )
         if len(self._kept) >= KEPT:
             self._kept.clear()
-        self._kept[key] = compression
+        self._kept[key] = kept
         return matrix
+
+    def _others(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What tells whether the other arguments are what they were."""
+        if len(args) == 1 and not kwargs:
+            return None
+        places = places_of(self._function, self._argnums, len(args), kwargs)
+        others = [x for place, x in (*enumerate(args), *kwargs.items()) if place not in places]
+        return tuple(
+            (leaf.shape, leaf.dtype, hash(leaf.tobytes())) if isinstance(leaf, np.ndarray) else repr(leaf)
+            for leaf in pytree.flatten(others)[0]
+        )
 
     def _one_of_each(self, inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any]:
         if len(inputs) != 1 or len(outputs) != 1:
@@ -122,15 +142,15 @@ class SparseJacobian:
                 )
         return x, y
 
-    def _pattern(self, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool) -> csr_array:
-        of_selected, (x,) = select(self._function, self._argnums, args, kwargs)
+    def _pattern(self, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool) -> Found:
+        of_selected, _ = select(self._function, self._argnums, args, kwargs)
 
         def value_alone(x: Any) -> Any:
             result = of_selected(x)
             return result[0] if has_aux else result
 
         try:
-            return dependence(value_alone, x)
+            return found_by(value_alone, x)
         except Unrecordable as reason:
             raise TypeError(
                 f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
@@ -146,6 +166,10 @@ class _Compression:
     ----------
     pattern : csr_array of bool
         With sorted indices.
+    looks : bool
+        Whether the function looks at values.
+    longest : int
+        How many entries a row or column has at most.
     forward : bool
         Whether the groups are of columns.
     rows : ndarray of int
@@ -157,13 +181,15 @@ class _Compression:
     """
 
     pattern: csr_array
+    looks: bool
+    longest: int
     forward: bool
     rows: Any
     seeds: Any
     places: tuple[Any, Any]
 
     @classmethod
-    def of(cls, pattern: csr_array, mode: str | None, dtype: np.dtype[Any]) -> _Compression:
+    def of(cls, pattern: csr_array, looks: bool, mode: str | None, dtype: np.dtype[Any]) -> _Compression:
         pattern = csr_array(pattern, dtype=bool)
         pattern.sum_duplicates()
         rows, columns = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices
@@ -180,26 +206,26 @@ class _Compression:
         seeds[count] = np.random.default_rng(0).standard_normal(groups.size)
         seeds.flags.writeable = False
         places = (groups[columns], rows) if forward else (groups[rows], columns)
-        return cls(pattern, forward, rows, seeds, places)
+        longest = int(max(np.bincount(rows).max(initial=0), np.bincount(columns).max(initial=0)))
+        return cls(pattern, looks, longest, forward, rows, seeds, places)
 
-    def matrix(self, x: Any, y: Any, walk: Walk) -> tuple[csr_array, bool]:
-        """The Jacobian, and whether it has all entries."""
+    def matrix(self, x: Any, y: Any, walk: Walk) -> tuple[csr_array, Any, Any]:
+        """The Jacobian, how far its product with a direction is from what a walk along it gives, and how
+        large the terms of that are."""
         seeds = self.seeds.reshape(len(self.seeds), *(x if self.forward else y).shape)
         products = walk(self.forward, seeds)
         data = products[self.places]
         parts = data, self.pattern.indices.copy(), self.pattern.indptr.copy()
-        return csr_array(parts, self.pattern.shape), self._is_all(data, products[-1])
+        return csr_array(parts, self.pattern.shape), *self._apart(data, products[-1])
 
-    def _is_all(self, data: Any, product: Any) -> bool:
-        """Whether entries give the product with the random direction, but for rounding."""
+    def _apart(self, data: Any, product: Any) -> tuple[Any, Any]:
+        """How far the entries are from the product with the random direction; 0 where that is not finite."""
         _, places = self.places
         terms = data * self.seeds[-1][self.pattern.indices if self.forward else self.rows]
         found = np.bincount(places, terms, product.size)
         scale = np.bincount(places, np.abs(terms), product.size) + np.abs(product)
-        rounding = np.sqrt(np.finfo(product.dtype).eps)
         with np.errstate(invalid="ignore"):
-            is_near = (np.abs(found - product) <= rounding * scale) | ~np.isfinite(scale)
-        return bool(is_near.all())
+            return np.where(np.isfinite(scale), np.abs(found - product), 0.0), scale
 
 
 class _Products:
