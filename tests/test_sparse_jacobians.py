@@ -95,6 +95,14 @@ FUNCTIONS: dict[str, tuple[Any, int]] = {
     "clipped by a method": (lambda x: x.clip(max=x[::-1]), 12),
     "filled": (lambda x: x + np.full_like(x, fill_value=x[1]), 11),
     "differences with a start": (lambda x: np.diff(x, prepend=1.0), 11),
+    "second differences": (lambda x: np.diff(x.reshape(3, 2), 2, axis=0), 6),
+    "differences between ends": (
+        lambda x: np.diff(x.reshape(3, 2), axis=0, prepend=0.0, append=x[None, :2]),
+        14,
+    ),
+    "padded by edges": (lambda x: np.pad(x.reshape(2, 3), ((0, 1), (2, 0)), mode="edge"), 15),
+    "padded by numbers": (lambda x: np.pad(x, 1, constant_values=x[2]), 8),
+    "padded oddly": (lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"), 48),
     "padded by medians": (lambda x: np.pad(x, 1, mode="median") * 1.0, 48),
     "dot with three axes": (lambda x: np.dot(np.eye(6), np.stack([np.diag(x), np.diag(2 * x)])), 12),
     "real parts": (lambda x: parts_of_complex(x), 16),
@@ -138,6 +146,9 @@ def test_large_ones_take_few_directions():
     x = np.linspace(0, 1, 20_000)
     matrix = ld.jacobian(lambda x: np.roll(x, 1) - 2 * x + np.roll(x, -1) + np.sin(x), sparse=True)(x)
     assert matrix.nnz == 60_000
+    assert ld.jacobian(lambda x: np.diff(np.pad(x, 1)), sparse=True)(x).nnz == 40_000
+    with pytest.raises(TypeError, match="everything depends on everything, 400000000 entries"):
+        ld.jacobian(lambda x: np.gradient(x), sparse=True)(x)
     np.testing.assert_allclose(matrix.diagonal(), -2 + np.cos(x))
 
 
@@ -209,6 +220,20 @@ def test_single_precision_and_layouts():
         np.testing.assert_allclose(matrix.toarray(), ld.jacobian(f)(x_given).reshape(8, 12), rtol=1e-6)
 
 
+@pytest.mark.parametrize("order", ["A", "K", "F", "C"])
+def test_numbers_in_the_order_of_memory(order):
+    whole = np.random.default_rng(0).normal(size=(6, 8))
+    for x in (np.asfortranarray(whole[:3, :4]), whole[::2, ::-2], whole[::-1].T):
+        for f in (
+            lambda x: x.flatten(order) ** 2,
+            lambda x: np.ravel(x, order) * 3.0,
+            lambda x: (x.T * 2.0).reshape(-1, order="F"),
+            lambda x: 1e9 * x.flatten() + x.flatten(order),
+        ):
+            dense = ld.jacobian(f)(x).reshape(x.size, x.size)
+            np.testing.assert_allclose(ld.jacobian(f, sparse=True)(x).toarray(), dense)
+
+
 def test_of_tensor_functions():
     stencil = ld.tensor("f[i,j] = x[i-1,j] + x[i+1,j] + x[i,j-1] + x[i,j+1] - 4*x[i,j]", outside="zero")
     x = np.random.default_rng(0).normal(size=(7, 9))
@@ -229,6 +254,8 @@ def test_infinite_entries():
     [
         (lambda x: (x, x), np.ones(3), "one array that returns one array"),
         (lambda x: x["a"], {"a": np.ones(3), "b": np.ones(2)}, "one array that returns one array"),
+        (lambda x: x["a"], {"a": np.ones(3)}, "in a tree"),
+        (lambda x: x * np.float16(1), np.ones(3, np.float16), "real numbers"),
         (lambda x: x * 1j, np.ones(3), "real numbers"),
         (lambda x: x, np.ones(3, complex), "real numbers"),
         (lambda x: x * eval("x[0] + float(np.random.default_rng().normal())"), np.ones(3), "pattern|same"),

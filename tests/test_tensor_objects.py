@@ -136,6 +136,7 @@ def test_explain_tells_routes_flops_and_bytes():
     ("given", "named", "error", "message"),
     [
         (((3, 4),), {}, TypeError, "y is missing"),
+        (((3, 4), (4, -1)), {}, ValueError, "a shape is a tuple of integers"),
         (((3, 4), (5, 6)), {}, ValueError, "k has two ranges"),
         (((3, 4), (4, 6, 7)), {}, ValueError, "y has 2 subscripts"),
         (((3, 4), (4, 6)), {"z": (3,)}, TypeError, "no argument z"),

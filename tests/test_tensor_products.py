@@ -213,6 +213,12 @@ def test_a_nan_passes_through_tensors_on_the_way():
     np.testing.assert_allclose(f(a, b, c), a @ (np.where(np.tri(30) > 0, b, 0) @ c), rtol=1e-11, atol=1e-11)
 
 
+def test_tensors_on_the_way_do_not_overflow():
+    f = ld.tensor("f[i,l] = sum[j,k] a[i,j]*b[j,k]*c[k,l]")
+    a, b = np.full((30, 30), 1e-30, np.float32), np.full((30, 30), 1e25, np.float32)
+    np.testing.assert_allclose(f(a, b, b), 9e22, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("text", "x", "y"),
     [

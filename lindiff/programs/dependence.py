@@ -61,14 +61,17 @@ _FILLED = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 _PRODUCTS = {np.matmul, np.dot, method("dot")}
 # Linear in each of their operands, but for constants that they add.
 _MULTILINEAR = {
-    *(np.diff, np.ediff1d, np.cumsum, np.gradient, np.trace, np.convolve, np.correlate, np.pad),
+    *(np.ediff1d, np.cumsum, np.gradient, np.trace, np.convolve, np.correlate),
     *(np.dot, np.einsum, np.tensordot, np.inner, np.outer, np.vdot, np.kron, np.cross),
     *map(method, ("dot", "cumsum", "trace")),
 }
-_LINEAR_PADDINGS = ("constant", "edge", "wrap", "reflect", "symmetric", "empty")
+_PADDINGS = ("constant", "edge", "wrap", "reflect", "symmetric")  # that move numbers
 
 # Numbers of an operand that a multilinear function is asked for, one after the other.
 _MOST_ASKED = 4096
+
+# Entries of a pattern of which nothing is known.
+_MOST_ENTRIES = 100_000_000
 
 # Products of two numbers in a product of matrices that is looked at one by one.
 _MOST_PRODUCTS = 1 << 24
@@ -111,7 +114,7 @@ def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
 
 def found_by(function: Callable[[Any], Any], x: Any) -> Found:
     """The same, and what it depends on."""
-    x = np.array(x, copy=True)
+    x = np.asarray(x)
     program: Program[..., Any] = Program(function, warns=False)
     y = program(x)
     known = program.contents()[0]
@@ -283,8 +286,12 @@ class _Followed:
             rows = self.product(function, args, results[0])
             if rows:
                 return rows
-        if function is np.pad and kwargs.get("mode", [*args, "constant"][2:3][0]) not in _LINEAR_PADDINGS:
-            return {}
+        if function is np.pad:
+            mode = kwargs.get("mode", [*args, "constant"][2])
+            moves = mode in _PADDINGS and kwargs.get("reflect_type", "even") == "even"
+            return self.moved(step, results) if moves else {}
+        if function is np.diff:
+            return self.differences(step, results[0])
         if function in _MULTILINEAR and len(results) == 1:
             return self.multilinear(step, results[0])
         return self.moved(step, results) if function in _MOVES else self.by_pattern(step, results)
@@ -294,6 +301,11 @@ class _Followed:
         row = _nothing(1, self.n)
         for slot in given:
             row = row + _joined(self.rows_of(slot))
+        if row.nnz * math.prod(self.shape(result)) > _MOST_ENTRIES:
+            raise Unrecordable(
+                f"of one of its functions with a result of shape {self.shape(result)} it is only known that "
+                f"everything depends on everything, {row.nnz * math.prod(self.shape(result))} entries"
+            )
         return _taken(row, np.zeros(math.prod(self.shape(result)), np.int64))
 
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> csr_array:
@@ -355,17 +367,16 @@ class _Followed:
                 rows = rows + local @ self.rows_of(z)
         return {result: rows}
 
-    def moved(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
-        """The function of where numbers are, in the place of numbers."""
+    def moved(self, step: Instruction, results: list[Slot], together: bool = False) -> dict[Slot, csr_array]:
+        """The function of where numbers are, in the place of numbers; ``together``: all for one result."""
         rows, begin = [_nothing(1, self.n)], 1
 
         def places(leaf: Any) -> Any:
             nonlocal begin
             if type(leaf) is Slot and _is_inexact(self.forms[leaf]):
                 rows.append(self.rows_of(leaf))
-                ids = begin + np.arange(rows[-1].shape[0]).reshape(self.shape(leaf))
-                begin += ids.size
-                return ids
+                begin += rows[-1].shape[0]
+                return _lying_like(self.forms[leaf], begin - rows[-1].shape[0])
             if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
                 return np.zeros(leaf.shape, np.int64)
             return 0 if isinstance(leaf, (float, complex, np.inexact)) else leaf
@@ -381,7 +392,23 @@ class _Followed:
         if [np.shape(x) for x in ids] != [self.shape(slot) for slot in results]:
             return {}
         whole = vstack(rows, format="csr")
+        if together:
+            parts = [_taken(whole, np.asarray(x, np.int64)) for x in ids]
+            return {results[0]: sum(parts[1:], parts[0])}
         return {slot: _taken(whole, np.asarray(x, np.int64)) for slot, x in zip(results, ids, strict=True)}
+
+    def differences(self, step: Instruction, result: Slot) -> dict[Slot, csr_array]:
+        """Each of as many neighbours as the order says, and one more."""
+
+        def neighbours(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+            one = (*a.shape[:axis], 1, *a.shape[axis:][1:])
+            ends = [x for x in (prepend, a, append) if x is not None]
+            whole = np.concatenate([x if np.ndim(x) else np.broadcast_to(x, one) for x in ends], axis)
+            whole = np.moveaxis(whole, axis, 0)
+            return [np.moveaxis(whole[k : len(whole) - n + k], 0, axis) for k in range(n + 1)]
+
+        count = step.kwargs.get("n", [*step.args, 1][1])
+        return self.moved(step._replace(function=neighbours), [result] * (count + 1), together=True)
 
     def multilinear(self, step: Instruction, result: Slot) -> dict[Slot, csr_array]:
         """The function of unit vectors, one operand at a time, among others without zeros."""
@@ -447,6 +474,21 @@ def _strides(form: Form) -> tuple[int, ...]:
         return form.strides
     assert form.dtype is not None
     return tuple(math.prod(form.shape[k + 1 :]) * form.dtype.itemsize for k in range(len(form.shape)))
+
+
+def _lying_like(form: Form, begin: int) -> Any:
+    """Numbers from ``begin`` on in an array that lies in memory as one of a form does."""
+    numbers = begin + np.arange(math.prod(form.shape)).reshape(form.shape)
+    if form.strides is None or not numbers.size:
+        return numbers
+    assert form.dtype is not None
+    steps = [step // form.dtype.itemsize for step in form.strides]
+    reach = [step * (size - 1) for step, size in zip(steps, form.shape, strict=True)]
+    first = -sum(x for x in reach if x < 0)
+    room = np.zeros(first + sum(x for x in reach if x > 0) + 1, np.int64)
+    lying = np.lib.stride_tricks.as_strided(room[first:], form.shape, [step * 8 for step in steps])
+    lying[...] = numbers
+    return lying
 
 
 def _taken(rows: csr_array, places: Any) -> csr_array:

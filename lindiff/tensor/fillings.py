@@ -71,7 +71,7 @@ class Filling:
         self._identity = IDENTITY[kinds.pop()] if kinds else 0.0
         self._plans = self._planned(self.updates)
         self._exact: list[Plan] | None = None
-        self._may_add_zeros = self._as_written is not None and (
+        self._may_be_other = self._as_written is not None and (
             bool(self._on_the_way)
             or any(isinstance(plan, Product) and plan.has_zeros for plan in self._plans)
         )
@@ -91,11 +91,11 @@ class Filling:
     def run(self, arrays: list[Any]) -> Any:
         """The array; what was made on the way is given up.
 
-        Where a zero that stands for nothing met an infinity, a NaN comes out; then the loops that the
-        expression says decide, which skip both.
+        Where something is not finite, the loops that the expression says decide: a zero that stands for
+        nothing may have met an infinity, or a tensor on the way may have overflowed.
         """
         out = self._filled(self._plans, arrays)
-        if self._may_add_zeros and _has_nan(out):
+        if self._may_be_other and not _is_finite(out):
             if self._exact is None:
                 self._exact = self._planned(self._as_written or [], by_loops=True)
             out = self._filled(self._exact, arrays)
@@ -159,9 +159,10 @@ def _parts(update: Update, names: Names) -> list[Update]:
     return parts if any(map(is_product_of_matrices, parts)) else [update]
 
 
-def _has_nan(x: Any) -> bool:
+def _is_finite(x: Any) -> bool:
+    """Whether all numbers are; a NaN is the least and the largest of any."""
     if not x.size:
-        return False
+        return True
     if np.iscomplexobj(x):
-        return bool(np.isnan(x).any())
-    return bool(np.isnan(np.minimum.reduce(x, axis=None)))
+        return bool(np.isfinite(x).all())
+    return bool(np.isfinite(np.minimum.reduce(x, axis=None)) and np.isfinite(np.maximum.reduce(x, axis=None)))

@@ -289,7 +289,11 @@ Immutable.register(TensorFunction)
 
 def _of_shape(x: Any) -> Any:
     """A shape as how an array of it lies."""
-    return Layout.by_rows(x, np.dtype(np.float64)) if isinstance(x, tuple) else x
+    if not isinstance(x, tuple):
+        return x
+    if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in x):
+        raise ValueError(f"a shape is a tuple of integers from 0 on, not {x}")
+    return Layout.by_rows(x, np.dtype(np.float64))
 
 
 def _integer(name: str, x: Any) -> int:

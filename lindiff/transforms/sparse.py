@@ -95,12 +95,18 @@ class SparseJacobian:
             matrix, apart, scale = kept.matrix(x, y, walk)
             if np.all(apart <= _ROUNDINGS * np.finfo(matrix.dtype).eps * max(kept.longest, 1) * scale):
                 return matrix
-        found = self._pattern(x, args, kwargs, has_aux)
+        _, (at,) = select(self._function, self._argnums, args, kwargs)
+        if isinstance(at, (dict, tuple)):
+            raise TypeError(
+                f"sparse=True is for a function of one array, and {self._name} takes it in a tree"
+            )
+        at = np.asarray(at, x.dtype)  # where x only tells the form
+        found = self._pattern(at, args, kwargs, has_aux)
         if kept is None or (found.pattern > kept.pattern).nnz:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = _Compression.of(pattern, found.looks, self._mode, key[2])
         matrix, apart, scale = kept.matrix(x, y, walk)
-        slope = np.max(np.abs(y), initial=0.0) / (np.max(np.abs(x), initial=0.0) or 1.0)
+        slope = np.max(np.abs(y), initial=0.0) / (np.max(np.abs(at), initial=0.0) or 1.0)
         if np.any(apart > _NOTICEABLE * (scale + _NOTICEABLE * slope)):
             raise TypeError(
                 f"{self._name} does not do the same when it is called again: its pattern cannot be found; "
@@ -135,9 +141,9 @@ class SparseJacobian:
                     "a sparse Jacobian has no derivatives of its own: leave sparse=True away inside of "
                     "another transform"
                 )
-            if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.kind != "f":
+            if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.char not in "fd":
                 raise TypeError(
-                    f"sparse=True is for NumPy's arrays of real numbers, and {self._name} has "
+                    f"sparse=True is for NumPy's arrays of real numbers (of 4 or 8 bytes); {self._name} has "
                     f"{type(array).__name__} of {array.dtype}"
                 )
         return x, y
