@@ -458,6 +458,103 @@ def test_writes_and_views(view):
         assert_same(ld.value_and_grad(step, (0, 1))(*args), expected)
 
 
+def written_by_columns(A):
+    v = A.T.copy("K")
+    v[0, 1] = v[1, 0]
+    return np.sum(v.ravel("K") * np.arange(v.size)) + np.sum(v.flatten("A") * np.cos(np.arange(v.size)))
+
+
+def written_product_by_columns(A):
+    v = A.T * 2.0
+    v[0] = v[1]
+    flat = v.T.reshape(-1)
+    flat *= 10.0
+    return np.sum(v)
+
+
+def written_transposed(A):
+    v = (A * 1.0).T
+    v[0] += v[1]
+    w = v.reshape(-1)
+    v *= 10.0
+    return np.sum(w * np.arange(w.size))
+
+
+def written_with_gaps(A):
+    v = (A * 1.0)[:, ::2]
+    v[0] += 1
+    w = v.ravel()
+    v *= 2
+    return np.sum(w * np.arange(w.size))
+
+
+def written_backwards(A):
+    v = (A * 1.0)[::-1, ::-1]
+    v[0] *= v[1]
+    w = v.reshape(-1)
+    v[1] = 0.5
+    return np.sum(w * np.arange(w.size)) + np.sum(v.ravel("K") * np.arange(v.size))
+
+
+def written_argument(A):
+    A[0] += A[1]
+    w = A.ravel()
+    A *= 3.0
+    return np.sum(w * np.arange(w.size))
+
+
+def accumulated_at_once(A):
+    v = np.add.reduceat(np.stack([A.T, 2 * A.T]).transpose(1, 2, 0), [0, 2], axis=0)
+    return np.sum(v.ravel("K") * np.arange(v.size))
+
+
+WRITTEN_LAYOUTS = [
+    *(written_by_columns, written_product_by_columns, written_transposed, written_with_gaps),
+    *(written_backwards, written_argument, accumulated_at_once),
+]
+
+
+@pytest.mark.parametrize("lies", ["rows", "columns", "gaps"])
+@pytest.mark.parametrize("f", WRITTEN_LAYOUTS, ids=[f.__name__ for f in WRITTEN_LAYOUTS])
+def test_layouts_survive_writes(f, lies):
+    """What is a view and what a copy, and the order of elements, are NumPy's after writing, too."""
+    numbers = RNG.standard_normal((4, 3))
+    lay = {
+        "rows": np.ascontiguousarray,
+        "columns": np.asfortranarray,
+        "gaps": lambda numbers: np.repeat(numbers, 2, axis=1)[:, ::2],
+    }[lies]
+    given, moved = lay(numbers), np.cos(numbers)
+    of_jvp = lambda x, x_dot: ld.jvp(f, (x,), (x_dot,))
+    whole, forward, step = program(ld.value_and_grad(f)), program(of_jvp), program(f)
+    nested = lambda f: ld.hessian(lambda x: f(x) ** 2)
+    expected = ld.value_and_grad(f)(given)
+    np.testing.assert_allclose(f(lay(numbers.copy())), expected[0], rtol=1e-12)
+    for _ in range(4):
+        assert_same(whole(given), expected)
+        assert_same(ld.value_and_grad(step)(given), expected)
+        assert_same(forward(given, moved), of_jvp(given, moved))
+    assert_same(program(nested(f))(given), nested(f)(given))
+
+
+def test_views_that_cannot_be_written_to():
+    def f(view):
+        def written(x):
+            v = view(x)
+            v *= 2
+            return np.sum(v)
+
+        return written
+
+    windows = np.lib.stride_tricks.sliding_window_view
+    for view in (lambda x: np.broadcast_to(x, (2, 3)), lambda x: windows(x, 2), lambda x: np.diagonal(A * x)):
+        whole, step = program(ld.value_and_grad(f(view))), program(f(view))
+        for _ in range(3):
+            for derivative in (whole, ld.value_and_grad(f(view)), ld.value_and_grad(step)):
+                with pytest.raises(ValueError, match="read-only"):
+                    derivative(X)
+
+
 # -- arrays that are constants of the inner derivative and Variables of an outer one ------------------------
 
 

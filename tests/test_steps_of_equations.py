@@ -233,6 +233,27 @@ def test_containers_that_a_function_changes_are_its_own(nested):
         assert not log
 
 
+def test_a_function_that_writes_to_an_array_with_gaps():
+    """What is a copy there is one in the compiled steps."""
+
+    def field(t, y, k):
+        A = y.reshape(2, 3) * k
+        v = A[:, ::2]
+        v[0] += t
+        w = v.ravel()
+        v *= 2.0
+        return np.concatenate([-w, -y[:2]])
+
+    def end(k, solver):
+        return np.sum(solver(field, (0.0, 1.0), np.ones(6), args=(k,), rtol=1e-9, atol=1e-11).y[:, -1])
+
+    value, slope = ld.value_and_grad(lambda k: end(k, integrate.solve_ivp))(0.5)
+    np.testing.assert_allclose(value, end(0.5, scipy.integrate.solve_ivp), rtol=1e-10)
+    h = 1e-5
+    moved = end(0.5 + h, scipy.integrate.solve_ivp) - end(0.5 - h, scipy.integrate.solve_ivp)
+    np.testing.assert_allclose(slope, moved / (2 * h), rtol=1e-6)
+
+
 def test_data_that_a_function_changes_are_its_own():
     @dataclasses.dataclass
     class Counted:

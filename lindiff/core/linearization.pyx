@@ -10,8 +10,8 @@ from cpython.ref cimport Py_REFCNT
 from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, begin, end, leave, meet_large
 from lindiff.core.variable cimport (
-    Variable, alike, as_scalar_or_array, as_value, in_gaps_of, in_own_memory, inside_of, know_arrays, node_in,
-    overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
+    Variable, alike, as_scalar_or_array, as_value, has_gaps, in_gaps_of, in_own_memory, inside_of,
+    know_arrays, node_in, overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
@@ -49,10 +49,7 @@ cdef object own_result(object y):
 
 cdef object copy_of_input(object x):
     """The same, with gaps where ``x`` has them: they tell what is a view of it."""
-    if cnp.PyArray_CheckExact(x) and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
-            and not cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>x) and not overlaps_itself(x):
-        return in_gaps_of(x, x)
-    return copy_of(x)
+    return in_gaps_of(x, x) if has_gaps(x) and not overlaps_itself(x) else copy_of(x)
 
 
 cdef bint held_once(object y):

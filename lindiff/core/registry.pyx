@@ -21,8 +21,8 @@ from lindiff.core.sealing cimport (
 )
 from lindiff.core.variable cimport (
     Variable, array_in, as_value, constant_value, fix, has_shells, innermost, is_inexact, is_inner, is_shell,
-    is_table, kept, new_variable, outside, record, shares, untraced, untraced_result, value_of, view_by,
-    watch, watch_over, without_shells,
+    is_table, kept, lying_as, new_variable, outside, record, shares, untraced, untraced_result, value_of,
+    view_by, watch, watch_over, without_shells,
 )
 from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS
 
@@ -279,9 +279,9 @@ cdef class Rule(Handler):
 
     cdef object window(self, Variable view, Variable x, tuple args, dict kwargs, Py_ssize_t place):
         """How ``view`` sees ``x``, the argument at ``place``; NumPy says whether it may be written to."""
-        cdef object seen = value_of(view), whole = value_of(x)
+        cdef object seen = lying_as(view), whole = lying_as(x)
         cdef bint writable = True
-        if cnp.PyArray_Check(seen):
+        if seen is not None and whole is not None:
             writable = cnp.PyArray_ISWRITEABLE(<cnp.ndarray>seen) \
                 or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>whole)
             if writable and is_same(seen, whole):

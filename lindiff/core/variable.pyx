@@ -401,13 +401,22 @@ cdef inline bint is_made_by_hand(Variable x):
     return type(x.node) is Leaf and (<Leaf>x.node).shape is not None
 
 
+cpdef object lying_as(object x):
+    """The plain array that lies in memory as ``x`` does: what is inside, or what a recording holds in its
+    place; None of arrays of other libraries."""
+    x = value_of(x)
+    return x if cnp.PyArray_CheckExact(x) else getattr(x, "__lindiff_lies_as__", None)
+
+
 cdef inline bint in_fortran_order(object x):
-    return cnp.PyArray_CheckExact(x) and cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>x)
+    x = lying_as(x)
+    return x is not None and cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>x)
 
 
-cdef inline bint has_gaps(object x):
-    """Whether a plain array has gaps in memory, which a copy would not have."""
-    return cnp.PyArray_CheckExact(x) and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
+cdef bint has_gaps(object x):
+    """Whether an array has gaps in memory, which a copy would not have."""
+    x = lying_as(x)
+    return x is not None and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>x) \
         and not cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>x)
 
 
@@ -418,7 +427,7 @@ cpdef object in_own_memory(object x, str order="K"):
     """
     cdef Variable out
     if type(x) is not Variable:
-        return x.copy(order) if cnp.PyArray_Check(x) else x.copy()
+        return x.copy() if lying_as(x) is None and not cnp.PyArray_Check(x) else x.copy(order)
     if is_made_by_hand(x):
         return np.copy(x, order)  # it is never written to
     out = new_variable((<Variable>x).node, in_own_memory((<Variable>x)._value, order))
@@ -431,8 +440,8 @@ cpdef object in_order_of(object x, object like, bint copied=True):
 
     That of a copy, or (these differ for repeated axes) of a result of NumPy's ufuncs.
     """
-    cdef object plain = value_of(x), pattern = value_of(like)
-    if not cnp.PyArray_CheckExact(plain) or not cnp.PyArray_CheckExact(pattern) \
+    cdef object plain = lying_as(x), pattern = lying_as(like)
+    if plain is None or pattern is None \
             or cnp.PyArray_NDIM(<cnp.ndarray>plain) < 2 \
             or cnp.PyArray_NDIM(<cnp.ndarray>plain) != cnp.PyArray_NDIM(<cnp.ndarray>pattern) \
             or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>plain) \
@@ -464,9 +473,11 @@ cpdef object in_gaps_of(object x, object like):
     """A copy of ``x`` that lies in memory as the array ``like``, of the same shape: as many of its axes go on
     without a gap, and the same run backwards; the gaps are as small as can be."""
     if type(x) is Variable:
+        if is_made_by_hand(x):
+            x = np.copy(x)  # which may be written to
         return new_variable((<Variable>x).node, in_gaps_of((<Variable>x)._value, like))
-    size, start, strides = extent_and_strides(like)
-    memory = np.zeros(size, x.dtype)
+    size, start, strides = extent_and_strides(lying_as(like))
+    memory = np.zeros_like(x, shape=size)
     view = np.lib.stride_tricks.as_strided(memory[start:], x.shape, [step * x.itemsize for step in strides])
     view[...] = x
     return view
@@ -495,7 +506,7 @@ cdef object in_axes_order(object x, list axes):
     """A copy of ``x`` whose axes are in this order in memory."""
     if type(x) is Variable:
         return new_variable((<Variable>x).node, in_axes_order((<Variable>x)._value, axes))
-    return np.ascontiguousarray(x.transpose(axes)).transpose(np.argsort(axes))
+    return x.transpose(axes).copy().transpose(np.argsort(axes))
 
 
 cdef bint is_inner(object x):
@@ -536,9 +547,7 @@ def numbered(Variable x):
     """The elements of ``x``, each with its number in the memory that ``x`` is a view of: even, and for
     imaginary parts the one that follows."""
     if x.tie is None:
-        numbers = 2 * np.arange(x._value.size).reshape(x._value.shape)
-        plain = value_of(x)
-        return in_order_of(numbers, plain) if cnp.PyArray_Check(plain) else numbers
+        return in_order_of(2 * np.arange(x._value.size).reshape(x._value.shape), x)
     numbers, window = numbered(x.tie.base), x.tie.window
     if type(window) is not View:
         return numbers[window]
@@ -1081,9 +1090,7 @@ cdef class View:
     def places(self, x):
         """Where the elements of the view lie in an array like ``x``, as an index."""
         cdef object numbers, found
-        numbers = np.arange(x.size).reshape(x.shape)
-        if cnp.PyArray_Check(x):
-            numbers = in_order_of(numbers, x)
+        numbers = in_order_of(np.arange(x.size).reshape(x.shape), x)
         found = self.of(numbers)
         return np.unravel_index(found, x.shape) if x.ndim else ()
 
@@ -1096,11 +1103,12 @@ def part_of_part(base, View outer, inner):
 
 cdef bint overlaps_itself(object value):
     """Whether elements of an array may share memory with each other."""
+    value = lying_as(value)
     cdef Py_ssize_t strides[64]
     cdef Py_ssize_t lengths[64]
     cdef Py_ssize_t stride, length, extent = 0
     cdef int axis, place, count = 0
-    if not cnp.PyArray_CheckExact(value) or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) \
+    if value is None or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>value) \
             or cnp.PyArray_IS_F_CONTIGUOUS(<cnp.ndarray>value):
         return False
     for axis in range(cnp.PyArray_NDIM(<cnp.ndarray>value)):  # into the order of their strides
@@ -1215,7 +1223,8 @@ cdef class Tie:
 
 cdef int fix(Variable x) except -1:
     """Let ``x`` be read-only where NumPy gives a result that may not be written to, though it is no view."""
-    if cnp.PyArray_CheckExact(x._value) and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>x._value):
+    cdef object plain = lying_as(x._value)
+    if plain is not None and not cnp.PyArray_ISWRITEABLE(<cnp.ndarray>plain):
         watch(new_variable(x.node, x._value), x, view_by(operator.pos, (), {}, False, 0))
     return 0
 
@@ -1265,7 +1274,7 @@ cdef int watch(Variable base, object view, object window) except -1:
         window = slice_of_slice(base.tie.base._value.shape[0], base.tie.window, window)
         base = base.tie.base
     if type(window) is View:
-        (<View>window).overlaps = overlaps_itself(value_of(view))
+        (<View>window).overlaps = overlaps_itself(view)
     return tie_to(base, view, window)
 
 
@@ -1275,7 +1284,7 @@ cdef int tie_to(Variable base, Variable view, object window) except -1:
     tie.base = base
     tie.window = window
     tie.view = <PyObject *>view
-    tie.gaps = has_gaps(value_of(view))
+    tie.gaps = has_gaps(view)
     tie.next = base.views
     if base.views != NULL:
         (<Tie>base.views).previous = <PyObject *>tie
@@ -1474,7 +1483,7 @@ cdef class Variable:
 
     def __pos__(self):
         cdef Variable out
-        if self.node.trace.level > 0 and not is_made_by_hand(self) and not has_gaps(self._value):
+        if self.node.trace.level > 0 and not is_made_by_hand(self) and not has_gaps(self):
             return new_variable(self.node, self._value)  # nobody writes to a value that two Variables have
         out = in_own_memory(self)
         out._scalar = is_scalar(out._value)
@@ -1547,9 +1556,8 @@ cdef class Variable:
         cdef Variable owner
         if hindrance == WRITABLE:
             owner = owner_of(self)
-            plain = value_of(owner)
-            if has_gaps(plain) and not overlaps_itself(plain):
-                owner.keep_gaps(plain)
+            if has_gaps(owner) and not overlaps_itself(owner):
+                owner.keep_gaps(lying_as(owner))
         if hindrance == IS_SCALAR:
             raise TypeError(
                 "a scalar, as np.sum(v), v[0] and v @ v give it, cannot be written to: write s = ..., "
@@ -1808,7 +1816,7 @@ cdef class Variable:
         self.check_writable()
         if np.size(y) == 0:
             return
-        if type(y) is Variable and in_fortran_order(value_of(self)) and not in_fortran_order(value_of(y)):
+        if type(y) is Variable and in_fortran_order(self) and not in_fortran_order(y):
             y = in_own_memory(y)  # NumPy asks for that order, which is a copy
         self.flat[...] = np.resize(as_it_is_read(y, self, ...), self.size)
 

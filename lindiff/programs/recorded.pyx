@@ -139,6 +139,11 @@ cdef class Recorded:
     def __lindiff_without_axes__(self):
         return cnp.PyArray_Check(self.array) and cnp.PyArray_NDIM(self.array) == 0
 
+    @property
+    def __lindiff_lies_as__(self):
+        """The array, of which nothing but the layout is looked at; None of a number."""
+        return self.array if cnp.PyArray_CheckExact(self.array) else None
+
     def __lindiff_read_only__(self):
         """Let this array, a view, be one that cannot be written to."""
         self.array.flags.writeable = False

@@ -24,7 +24,7 @@ from lindiff.core.variable import (
     Variable,
     in_gaps_of,
     in_order_of,
-    inside,
+    lying_as,
     places_in_base,
     repeats,
     value,
@@ -91,9 +91,9 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
 def _memory_of_reduceat(y: Any, x: Any, axis: int) -> Any:
     """An array of the shape of ``y`` that lies as ``ufunc.reduceat(x, indices, axis)`` does: NumPy's iterator
     goes through ``x`` without the axis."""
-    x = inside(x)
     axis = normalized_axis(axis, np.ndim(x))
-    if not isinstance(x, np.ndarray):
+    x = lying_as(x)
+    if x is None:
         return y
     others = [-1 if k == axis else k - (k > axis) for k in range(x.ndim)]
     return np.nditer(
