@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial import distance
 from test_recorded_programs import calls, count
 
 import lindiff as ld
@@ -553,6 +554,51 @@ def test_views_that_cannot_be_written_to():
             for derivative in (whole, ld.value_and_grad(f(view)), ld.value_and_grad(step)):
                 with pytest.raises(ValueError, match="read-only"):
                     derivative(X)
+
+
+def given_up(x):
+    """End a recording."""
+    distance.cdist(x, x)
+
+
+def writes_a_row(A, x):
+    given_up(x)
+    row = A[1]
+    row *= 10.0
+    return np.sum(A * np.cos(A))
+
+
+def writes_to_an_array_of_which_views_are_kept(A, x):
+    v = A * 2.0
+    given_up(x)
+    part = np.sin(v.T) * v.T
+    v[0] = v[1]
+    flat = v.reshape(-1)
+    flat[2:] *= part.ravel()[2:]
+    return np.sum(v) + np.sum(part)
+
+
+def writes_between(A, x):
+    v = A * 2.0
+    row = v[0]
+    given_up(x)
+    v[:, 1] *= 3.0
+    row -= v[1]
+    column = v[:, 0]
+    column[...] = row
+    return np.sum(v**2) + np.sum(row)
+
+
+@pytest.mark.parametrize("f", [writes_a_row, writes_to_an_array_of_which_views_are_kept, writes_between])
+def test_views_after_a_recording_has_ended(f):
+    args = A, np.outer(X, Y)
+    square = lambda f: ld.hessian(lambda *args: f(*args) ** 2)
+    pushed = lambda f: lambda A, x: ld.jvp(lambda A: f(A, x), (A,), (x,))
+    for transform in (ld.value_and_grad, square, pushed):
+        expected, whole = transform(f)(*args), program(transform(f))
+        for _ in range(3):
+            assert_same(whole(*args), expected)
+            assert_same(transform(program(f))(*args), expected)
 
 
 # -- arrays that are constants of the inner derivative and Variables of an outer one ------------------------

@@ -1158,7 +1158,10 @@ cdef bint shares(object value, object x):
         if value is x:
             return True
         base = cnp.PyArray_BASE(<cnp.ndarray>value)
-        if base == NULL or not cnp.PyArray_CheckExact(x):
+        if base == NULL or type(x) is Variable:
+            return False
+        x = lying_as(x)  # of a recording that has ended: views are plain then
+        if x is None:
             return False
         while base != <PyObject *>x and base != cnp.PyArray_BASE(<cnp.ndarray>x):
             if cnp.PyArray_CheckExact(<object>base):
@@ -1631,6 +1634,7 @@ cdef class Variable:
         if self.lent:
             return 0
         if (<PyObject *>self._value).ob_refcnt > 1 \
+                or not cnp.PyArray_CheckExact(self._value) \
                 or not cnp.PyArray_CHKFLAGS(<cnp.ndarray>self._value, cnp.NPY_ARRAY_OWNDATA):
             self._value = in_own_memory(self._value)
         self.shared = None
