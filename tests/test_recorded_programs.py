@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+import scipy.linalg
 from scipy.linalg import blas, lapack
 from scipy.optimize import OptimizeResult
 
@@ -510,6 +511,7 @@ class Own(np.ndarray):
 
 UNSEEN = {
     "asarray": lambda x: np.asarray(x) * 2,
+    "asarray alone": lambda x: np.asarray(x),
     "array of arrays": lambda x: np.array([x, x + 1]),
     "flat": lambda x: [y * 2 for y in (x * 1).flat],
     "memory": lambda x: x.__array_interface__["shape"],
@@ -566,6 +568,103 @@ def test_what_is_written_to_as_a_plain_array(of_argument):
         given, again = X + k, X + k
         np.testing.assert_array_equal(fast(given), f(again))
         np.testing.assert_array_equal(given, again)
+
+
+def delayed():
+    before = np.zeros(4)
+
+    def f(x):
+        out = x + before
+        before[:] = x
+        x[:] = 0.5
+        return out
+
+    return f
+
+
+def counting_what_scipy_reads():
+    seen = []
+
+    def f(x):
+        seen.append(1)
+        y = x * 2
+        y /= scipy.linalg.norm(y)
+        return y * len(seen)
+
+    return f
+
+
+class State:
+    times = 1
+    made = None
+
+
+def of_state(state, seen, last, array):
+    turn = 0
+
+    def f(x):
+        nonlocal turn
+        turn += 1
+        state.times = state.times * 2
+        state.made = turn
+        seen.append(turn)
+        last["turn"] = turn
+        last[turn] = x.shape
+        array[turn] += 1
+        y = x * 2
+        np.asarray(y)[0] = 5.0  # which a copy does not see
+        return y * turn + array.sum() + len(seen) + len(last) + state.times + state.made
+
+    return f
+
+
+def changing_all_that_it_reads():
+    state = State()
+    state.times = 1
+    return of_state(state, [], {}, np.zeros(9)[::2])
+
+
+@pytest.mark.parametrize("make", [delayed, counting_what_scipy_reads, changing_all_that_it_reads])
+def test_a_run_that_is_done_again_finds_what_the_first_one_did(make):
+    f = make()
+    fast = program(make())
+    for k in range(4):
+        given, again = X + k, X + k
+        np.testing.assert_array_equal(fast(given), f(again))
+        np.testing.assert_array_equal(given, again)
+
+
+def test_imports_of_a_run_that_is_done_again_stay(monkeypatch):
+    def f(x):
+        import colorsys
+
+        y = x * 2
+        np.asarray(y)[0] = colorsys.rgb_to_hsv(0.0, 0.0, 0.0)[2]
+        return y
+
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    np.testing.assert_array_equal(program(f)(X), f(X))
+    assert "colorsys" in sys.modules
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (lambda y: (y, np.asarray(y)))(x * 2),
+        lambda x: (lambda y: (y[1:], np.asarray(y)[:2]))(x * 2),
+        lambda x: (lambda y: {"a": y[::-1], "b": [np.asarray(y)]})(x * 2),
+        lambda x: np.asarray(x),
+    ],
+)
+def test_results_that_share_memory_with_a_plain_array(f):
+    fast = program(f)
+    for _ in range(3):
+        x, y = X * 1, X * 1
+        found, expected = pytree.flatten(fast(x))[0], pytree.flatten(f(y))[0]
+        for result in (found, expected):
+            result[-1][1] = 7.0
+        for a, b in zip([x, *found], [y, *expected], strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 TRIDIAGONAL = np.diag([4.0, 3.0, 5.0, 2.0]) + np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)

@@ -10,6 +10,8 @@ from libc.string cimport memcmp, memcpy
 from lindiff.core.variable cimport Variable
 
 import zlib
+from collections import deque
+from types import ModuleType
 
 import numpy as np
 
@@ -371,6 +373,52 @@ cdef class Watch:
             if not other():
                 return False
         return True
+
+    def restore(self):
+        """Put back what names, cells, lists and dicts have held, and the numbers in arrays, of which there
+        are copies."""
+        for names in self.names.values():
+            put_back((<Names>names).names, (<Names>names).known, False)
+        for cell, content in self.cells:
+            if PyCell_GET(cell) != <PyObject *>content:
+                cell.cell_contents = content
+        for nest in self.nests:
+            if type(nest) is Names:
+                put_back((<Names>nest).names, (<Names>nest).known, True)
+            elif not has_items((<tuple>nest)[0], <list>(<tuple>nest)[1]):
+                put_items_back((<tuple>nest)[0], <list>(<tuple>nest)[1])
+        for x, shape, strides, dtype, content, compared in self.arrays:
+            if type(content) is bytes and x.flags.writeable and x.shape == shape and x.strides == strides \
+                    and x.dtype == dtype and not has_content(x, content, compared):
+                x[...] = np.frombuffer(content, dtype).reshape(shape)
+
+
+cdef int put_back(object names, list known, bint whole) except -1:
+    """Let names stand for what they stood for; imports stay."""
+    for name, value in known:
+        if value is not MISSING and names.get(name, MISSING) is not value:
+            names[name] = value
+    others = names.keys() - {name for name, _ in known} if whole \
+        else [name for name, value in known if value is MISSING and name in names]
+    for name in others:
+        if type(names[name]) is not ModuleType:
+            del names[name]
+    return 0
+
+
+cdef int put_items_back(object nest, list items) except -1:
+    """The same for lists, sets and the like."""
+    if type(nest) is list:
+        nest[:] = items
+    elif isinstance(nest, dict):
+        put_back(nest, items, True)
+    elif type(nest) is set:
+        nest.clear()
+        nest.update(items)
+    elif type(nest) is deque:
+        nest.clear()
+        nest.extend(items)
+    return 0
 
 
 cdef object MISSING = object()

@@ -328,11 +328,13 @@ class Program(Calls, Generic[P, R]):
                 make_plain(recording)
                 raise
             _restore(arrays, before)
+            surroundings.restore()
             outcome = self.function(*args, **kwargs)  # where it fails, with its own error
             known.reason = str(error)
             return outcome
         finally:
-            recording.raised = recording.left = None
+            recording.raised = None
+            recording.tells_of_loans()
             recording.end()
         if sys.getrefcount(recording) > holders:
             gc.collect(0)  # functions that call themselves, and the like
@@ -380,7 +382,7 @@ class Program(Calls, Generic[P, R]):
                 raise
             if not _holds((args, kwargs), inside):
                 raise Unrecordable("it changes what its arguments are nested in")
-            if recording.writes_what_has_left():
+            if recording.tells_of_loans():
                 raise Unrecordable("an array leaves as a whole, and is written to")
             return _lowered(outcome, recording, surroundings)
 

@@ -455,12 +455,7 @@ cdef class Recorded:
         if cnp.PyArray_Check(self.array):  # what is written there, or read later, nobody would see
             self.recording.give_up("an array leaves as a whole")
             content = np.array(self.array, dtype=dtype, copy=copy)
-            if self.recording.left is not None and np.may_share_memory(content, self.array):
-                # who writes there does it as NumPy does, or takes it to be a copy, as F2PY: a run with the
-                # array itself will tell
-                content = self.array.copy(order="K")
-                self.recording.left.append((content, content.copy(order="K"), self.array))
-            return content
+            return self.recording.lent(self.array) if np.may_share_memory(content, self.array) else content
         content = np.array(self.leave(itself))
         return content if dtype is None else content.astype(dtype, copy=False)
 

@@ -33,7 +33,8 @@ cdef class Recording:
     cdef readonly bint ended
     cdef public object reason
     cdef public object raised
-    cdef public list left
+    cdef list loans       # weak references; None when the run is over
+    cdef bint is_told     # an array, or what was lent in its place, has been written to
     cdef public Py_ssize_t arguments
     cdef Span *spans      # the memory of each slot that lies in no other
     cdef Py_ssize_t room
@@ -43,6 +44,7 @@ cdef class Recording:
     cdef dict loud        # what NumPy was told at the start
     cdef object told      # where it was asked last, and what it was
     cdef bint quiet
+    cdef object lent(self, cnp.ndarray array)
     cdef int note_write(self, Py_ssize_t slot) except -1
     cdef bint is_quiet(self) except -1
     cdef bint asks_for_quiet(self, dict told) except -1

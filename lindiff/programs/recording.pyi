@@ -27,8 +27,7 @@ numbers: Iterator[int]
 
 class Recording:
     number: int
-    left: list[tuple[Any, Any, Any]] | None
-    def writes_what_has_left(self) -> bool: ...
+    def tells_of_loans(self) -> bool: ...
     steps: list[Instruction | Leaving]
     forms: list[Form]
     lines: list[str]

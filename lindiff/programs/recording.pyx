@@ -11,14 +11,16 @@ cimport numpy as cnp
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF, Py_REFCNT, Py_XDECREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 from cpython.type cimport PyType_GenericAlloc
 
+from lindiff.core.constants cimport in_memory_of
 from lindiff.programs.operands cimport have_same_bytes, leaves_of, same
 
 import itertools
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -149,14 +151,11 @@ cdef class Recording:
         Why it has been given up: no program repeats what the function does.
     raised : Exception or None
         What an operation has raised last.
-    left : list of (ndarray, ndarray, ndarray)
-        Arrays that have left as a whole: what has left in place of them, what that was, and they themselves.
-        None when the run is over.
     """
 
     def __cinit__(self):
         self.steps, self.forms, self.lines, self.roots = [], [], [], []
-        self.captured, self.left = [], []
+        self.captured, self.loans = [], []
         self.number = next(numbers)
         self.contents, self.kept = {}, {}
         self.loud = np.geterr()
@@ -165,12 +164,31 @@ cdef class Recording:
     def __dealloc__(self):
         PyMem_Free(self.spans)
 
-    def writes_what_has_left(self):
-        """Whether any of it, or the array that it stands for, is no more what it was when it left."""
-        cdef bint found = not all([have_same_bytes(x, before) for left, before, array in self.left
-                                   for x in (left, array)])
-        self.left = None
-        return found
+    cdef object lent(self, cnp.ndarray array):
+        """What is given as a whole in the place of an array: a copy as long as the run lasts.
+
+        Who writes there does it as NumPy does, or takes it to be a copy, as F2PY: a run with the array itself
+        will tell.
+        """
+        cdef Loan loan
+        if self.loans is None:
+            return array
+        loan = Loan.__new__(Loan)
+        loan.array, loan.copy, loan.before = array, array.copy(order="K"), array.copy(order="K")
+        loan.recording = self
+        self.loans.append(weakref.ref(loan))
+        return in_memory_of(loan.copy, loan)
+
+    def tells_of_loans(self):
+        """End the run, as far as loans go: whether it may tell what was lent from the arrays themselves."""
+        cdef Loan loan
+        for reference in self.loans or ():
+            loan = reference()
+            if loan is not None:
+                self.is_told = self.is_told or not is_alone(loan.array)
+                loan.end()
+        self.loans = None
+        return self.is_told
 
     cdef int note_write(self, Py_ssize_t slot) except -1:
         """Something is written into the array in a slot."""
@@ -291,6 +309,36 @@ cdef class Recording:
         """The views that are to stay as they are, of the memory that an array lies in; they are forgotten."""
         references = self.kept.pop(self.owner_of(slot), ())
         return [x for x in [reference() for reference in references] if x is not None]
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Loan:
+    """What a run has been given in the place of an array: a copy, whose memory this is as long as anybody has
+    a part of it."""
+
+    cdef object __weakref__
+    cdef Recording recording  # None when the run is over
+    cdef cnp.ndarray array
+    cdef cnp.ndarray copy
+    cdef cnp.ndarray before
+
+    def __dealloc__(self):
+        self.end()
+
+    cdef int end(self) except -1:
+        """Tell the recording whether one of both is no more what it was."""
+        if self.recording is not None:
+            if not (have_same_bytes(self.copy, self.before) and have_same_bytes(self.array, self.before)):
+                self.recording.is_told = True
+            self.recording = self.array = self.before = None
+        return 0
+
+
+cdef bint is_alone(cnp.ndarray array):
+    """Whether nobody else has an array that is an attribute, or what it is a view of."""
+    cdef PyObject *base = cnp.PyArray_BASE(array)
+    return Py_REFCNT(array) == 2 and (base == NULL or base.ob_refcnt == 1)
 
 
 cdef object new_slot(Py_ssize_t at):

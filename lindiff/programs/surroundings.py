@@ -181,6 +181,11 @@ class Surroundings:
         """Whether all of it is as it was."""
         return self.watch.unchanged()
 
+    def restore(self) -> None:
+        """Put back what a run has changed that is done again; what it has made, and cannot be taken back,
+        stays."""
+        self.watch.restore()
+
     def knows(self, x: Any) -> bool:
         """Whether this is one of the objects that are read."""
         return id(x) in self._seen
