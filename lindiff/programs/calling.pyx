@@ -139,13 +139,13 @@ cdef class Calls:
     def __call__(self, *args, **kwargs):
         return as_one_operation(self.carried_out, args, kwargs) if running else self.carried_out(args, kwargs)
 
-    cpdef object carried_out(self, tuple args, dict kwargs):
+    cpdef object carried_out(self, tuple args, dict kwargs, list begun=None):
         """The result, by the program where there is one."""
         result = self.repeated(args, kwargs)
-        return self.called(args, kwargs) if result is MISSED else result
+        return self.called(args, kwargs, begun) if result is MISSED else result
 
-    def called(self, args, kwargs):
-        """The result for arguments of any form."""
+    def called(self, args, kwargs, begun=None):
+        """The result for arguments of any form; recorded runs tell ``begun`` what they began with."""
         raise NotImplementedError
 
     def derivative(self, of, chosen, others=()):

@@ -21,16 +21,17 @@ from lindiff.programs.taped import lie_alike
 if TYPE_CHECKING:
     from lindiff.programs.program import Program
 
-__all__ = ["Call", "NoProgram", "are_not_distinct", "derivative_of", "operation_of"]
+__all__ = ["Call", "NoProgram", "are_not_distinct", "derivative_of", "operation_of", "undo"]
 
-Operation = Callable[[tuple[Any, ...], dict[str, Any], list[Any], Any], Any]
+Operation = Callable[[tuple[Any, ...], dict[str, Any], list[Any], Any, list[Surroundings]], Any]
 
 
 def operation_of(program: Program[..., Any]) -> Operation:
     """A program as an operation on Variables, for arguments of any form.
 
-    It is called with the arguments, their leaves, and what makes arguments of leaves.  Where there is no
-    program for them, the function itself runs on the Variables.
+    It is called with the arguments, their leaves, what makes arguments of leaves, and a list of what runs
+    that were recorded have begun with.  Where there is no program for them, the function itself runs on the
+    Variables, as if none of these had been.
     """
 
     @rule
@@ -38,7 +39,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
         call.given = given = call.seen(leaves)
         args, kwargs = call.restore(given)
         seen_args, seen_kwargs = call.restore(call.as_variables(given))
-        outputs = call.note(_value(program, seen_args, seen_kwargs, given))
+        outputs = call.note(_value(program, seen_args, seen_kwargs, call))
         known, surroundings = known_with(program, call, given)
         if known.shares or _share_memory(given, outputs):
             known.shares = True  # writing to one of them changes another one
@@ -48,15 +49,22 @@ def operation_of(program: Program[..., Any]) -> Operation:
         differential.likes, differential.variables = outputs, call.variables
         return outputs, differential
 
-    def called(args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], restore: Any) -> Any:
+    def called(
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[Any],
+        restore: Any,
+        begun: list[Surroundings],
+    ) -> Any:
         if any(type(inside(x)) is Recorded for x in leaves if type(x) is Variable):
             return program.otherwise(*args, **kwargs)  # as a part of the program around it
         if are_not_distinct(leaves):
             return program.otherwise(*args, **kwargs)
-        call = Call(restore, leaves)
+        call = Call(restore, leaves, begun)
         try:
             outputs = operation(call, *leaves)
         except NoProgram:
+            undo(begun)
             return program.otherwise(*args, **kwargs)
         if call.is_simple and not kwargs and call.known.machine and not any(map(pytree.is_tree, args)):
             kept = None if all(map(lie_alike, leaves, call.given)) else tuple(call.given)
@@ -66,18 +74,17 @@ def operation_of(program: Program[..., Any]) -> Operation:
     return called
 
 
-def _value(
-    program: Program[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
-) -> Any:
-    if not any(type(x) is Variable for x in leaves):  # of a transform around this one
+def _value(program: Program[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], call: Call) -> Any:
+    if not any(type(x) is Variable for x in call.given):  # of a transform around this one
         result = program.repeated(args, kwargs)
         if result is not MISSED:
             return result
-        known = program.known_for(args, kwargs)
-        if (known is not None and known.shares) or program.runs_itself(args, kwargs):
-            raise NoProgram  # it runs once, on the Variables
+    held = call.held(call.given)
+    known = program.known_for(*held)
+    if (known is not None and known.shares) or program.runs_itself(*held):
+        raise NoProgram  # it runs once, on the Variables
     copied = pytree.tree_map(_copied, (args, kwargs))  # the function may write to them
-    result = program(*copied[0], **copied[1])
+    result = program.carried_out(copied[0], copied[1], call.begun)
     if _share_memory(pytree.flatten(copied)[0], pytree.flatten(result)[0]):
         known = program.known_for(args, kwargs)
         if known is not None:
@@ -94,8 +101,7 @@ def known_with(program: Program[..., Any], call: Call, leaves: list[Any]) -> tup
     NoProgram
         If the function has no program for them, or reads what changes.
     """
-    args, kwargs = call.restore([_held(x) for x in leaves])
-    known = program.known_for(args, kwargs)
+    known = program.known_for(*call.held(leaves))
     if known is None or known.surroundings is None:
         raise NoProgram
     return known, known.surroundings
@@ -118,6 +124,12 @@ def _held(x: Any) -> Any:
     return held[()] if type(x) is Variable and x._scalar and type(held) is np.ndarray else held
 
 
+def undo(begun: list[Surroundings]) -> None:
+    """Put back what runs have changed that have begun with these."""
+    if begun:
+        begun[0].restore()
+
+
 class NoProgram(Exception):
     """A function that has no program for these arguments."""
 
@@ -131,10 +143,15 @@ class Call:
         From leaves to ``(args, kwargs)``.
     leaves : list
         Of which Variables may be numbers, not arrays without axes.
+    begun : list of Surroundings
+        What runs that were recorded have begun with.
     """
 
-    def __init__(self, restore: Callable[[list[Any]], Any], leaves: list[Any]) -> None:
+    def __init__(
+        self, restore: Callable[[list[Any]], Any], leaves: list[Any], begun: list[Surroundings]
+    ) -> None:
         self.restore = restore
+        self.begun = begun
         self.variables = tuple([i for i, x in enumerate(leaves) if type(x) is Variable])
         self.known = Known()
         self.is_simple = False
@@ -148,6 +165,10 @@ class Call:
         """The leaves as the function is to see them: a record has numbers as arrays without axes."""
         pairs = zip(leaves, self._are_numbers, strict=True)
         return [x[()] if number and type(x) is np.ndarray else x for x, number in pairs]
+
+    def held(self, leaves: list[Any]) -> Any:
+        """The arguments that have these leaves, through all traces."""
+        return self.restore([_held(x) for x in leaves])
 
     def as_variables(self, given: list[Any]) -> list[Any]:
         """The same for transforms around this one, if there are any: arrays that are Variables of the inner

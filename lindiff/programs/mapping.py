@@ -19,7 +19,7 @@ from lindiff.core.observer import observing
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, is_counted
-from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with
+from lindiff.programs.differentiated import Call, NoProgram, are_not_distinct, known_with, undo
 from lindiff.programs.keys import constant_key, structure_of
 from lindiff.programs.machine import MISSED
 from lindiff.programs.many import room_for, run_many
@@ -60,7 +60,13 @@ class Mapped:
         self._differ = False  # the results of elements have differed in structure, dtype or shape
         self._of_python = False  # or there are numbers of Python's among them
 
-    def __call__(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+    def __call__(
+        self,
+        restore: Restore,
+        many: Sequence[bool],
+        leaves: list[Any],
+        begun: list[Surroundings] | None = None,
+    ) -> Any:
         """The results, stacked along a new first axis of each array.
 
         Parameters
@@ -71,8 +77,10 @@ class Mapped:
             The leaves of which the function is given one element after the other; the others it is given as
             they are.
         leaves : list
+        begun : list, optional
+            Runs that are recorded add what they begin with.
         """
-        return as_one_operation(self._called, restore, many, leaves)
+        return as_one_operation(self._called, restore, many, leaves, [] if begun is None else begun)
 
     def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result for few elements in arrays of the form that was met last; MISSED for others."""
@@ -87,7 +95,9 @@ class Mapped:
         """Let the next call with arguments of this form, and elements along their first axes, run at once."""
         self._recent = _Repeated.of(self.program, args, kwargs, many, result)
 
-    def _called(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+    def _called(
+        self, restore: Restore, many: Sequence[bool], leaves: list[Any], begun: list[Surroundings]
+    ) -> Any:
         kinds = {type(inside(x)) for x in leaves}
         if Directions in kinds:
             raise Apart
@@ -96,15 +106,17 @@ class Mapped:
         ):
             return self._one_by_one(restore, many, leaves)
         if any(type(x) is Variable for x in leaves):
-            return self._among_variables(restore, many, leaves)
+            return self._among_variables(restore, many, leaves, begun)
         if Recorded in kinds:
             return self._recorded(restore, many, leaves)
-        return self._plain(restore, many, leaves)
+        return self._plain(restore, many, leaves, begun)
 
     # -- element by element --------------------------------------------------------------------------------
 
-    def _plain(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
-        elements = _Elements(self.program, restore, many, leaves)
+    def _plain(
+        self, restore: Restore, many: Sequence[bool], leaves: list[Any], begun: list[Surroundings]
+    ) -> Any:
+        elements = _Elements(self.program, restore, many, leaves, begun)
         first = elements.result(0)
         if not elements.have_program():  # they may be written to: none is to run twice
             return _all_stacked([first, *(elements.result(i) for i in range(1, elements.count))])
@@ -115,6 +127,7 @@ class Mapped:
             elements.run_all(outs)
         except _Differ:
             self._differ = True
+            undo(begun)
             return self._one_by_one(restore, many, leaves)
         return restore_result(outs.arrays())
 
@@ -129,22 +142,30 @@ class Mapped:
 
     # -- derivatives ---------------------------------------------------------------------------------------
 
-    def _among_variables(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
+    def _among_variables(
+        self, restore: Restore, many: Sequence[bool], leaves: list[Any], begun: list[Surroundings]
+    ) -> Any:
         if are_not_distinct(leaves) or self._is_made_within(leaves):
             return self._one_by_one(restore, many, leaves)
-        call = Call(restore, leaves)
+        call = Call(restore, leaves, begun)
         try:
             return call.result(self._operation(call, tuple(many), *leaves))
         except NoProgram:
+            undo(begun)
             return self._one_by_one(restore, many, leaves)
 
     def _rule(self, call: Call, many: tuple[bool, ...], *leaves: Any) -> tuple[list[Any], Differential]:
         given = call.seen(leaves)
+        first = self._first(many, given)
+        if self.program.runs_itself(*call.held(first)):
+            raise NoProgram  # it runs once, on the Variables
         copied = [_copied(x) for x in call.as_variables(given)]  # the function may write to them
-        outputs = call.note(self(call.restore, many, copied))
+        outputs = call.note(self(call.restore, many, copied, call.begun))
         if self._differ or self._of_python:  # cotangents of an element differ, or it has none for the number
             raise NoProgram
-        surroundings = self._surroundings(call, many, given)
+        surroundings: Surroundings | None = known_with(self.program, call, first)[1]
+        if any(type(inside(x)) is Recorded for x in given):  # the program that this is a part of knows it
+            surroundings = None
         restore = _with(call.restore, len(given))
 
         def pullback(y_bars: list[Any], active: tuple[int, ...]) -> tuple[Any, ...]:
@@ -167,13 +188,11 @@ class Mapped:
 
         return outputs, Differential(pushforward, pullback, selective=True)
 
-    def _surroundings(self, call: Call, many: tuple[bool, ...], given: list[Any]) -> Surroundings | None:
-        """What the function has read besides its arguments; None as a part of a program, which knows."""
+    def _first(self, many: tuple[bool, ...], given: list[Any]) -> list[Any]:
+        """The leaves of the first element, through all traces."""
         held = [inside(x) for x in given]
         arrays = [x.array if type(x) is Recorded else x for x in held]
-        elements = [x[0] if m else x for x, m in zip(arrays, many, strict=True)]
-        surroundings = known_with(self.program, call, elements)[1]
-        return None if any(type(x) is Recorded for x in held) else surroundings
+        return [x[0] if m else x for x, m in zip(arrays, many, strict=True)]
 
     def _derivative(self, of: str, chosen: tuple[int, ...], call: Call) -> Mapped:
         others = tuple(i for i in call.variables if i not in chosen)
@@ -239,14 +258,20 @@ class _Elements:
     Parameters
     ----------
     program : Program
-    restore, many, leaves
+    restore, many, leaves, begun
         As for :class:`Mapped`.
     """
 
     def __init__(
-        self, program: Program[..., Any], restore: Restore, many: Sequence[bool], leaves: list[Any]
+        self,
+        program: Program[..., Any],
+        restore: Restore,
+        many: Sequence[bool],
+        leaves: list[Any],
+        begun: list[Surroundings],
     ) -> None:
         self._program, self._restore, self._many, self._leaves = program, restore, many, leaves
+        self._begun = begun
         self.count = _count(many, leaves)
         self._arrays, self._are_many = _arrays_of(leaves, many)
         self._known: Any = None
@@ -254,7 +279,7 @@ class _Elements:
     def result(self, i: int) -> Any:
         """What the function gives for the i-th element."""
         args, kwargs = self._restore(_element(self._leaves, self._many, i))
-        return self._program(*args, **kwargs)
+        return self._program.carried_out(args, kwargs, self._begun)
 
     def have_program(self) -> bool:
         """Whether there is a program for elements like the first one, as all of them are."""

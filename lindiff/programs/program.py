@@ -211,13 +211,16 @@ class Program(Calls, Generic[P, R]):
         """
         files.load(self, path)
 
-    def called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result for arguments of any form."""
+    def called(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], begun: list[Surroundings] | None = None
+    ) -> Any:
+        """The result for arguments of any form; recorded runs tell ``begun`` what they began with."""
+        begun = [] if begun is None else begun
         if self.in_vain > _FORMS or observing() or not _only_warns():
             return self.otherwise(*args, **kwargs)
         leaves, restore = pytree.flatten((args, kwargs))
         if any(type(x) is Variable for x in leaves):
-            return self._operation(args, kwargs, leaves, restore)
+            return self._operation(args, kwargs, leaves, restore, begun)
         key = key_of(leaves, (args, kwargs))
         known = None if key is None else self._known_of(key)
         if known is None or known.reason is not None:
@@ -227,7 +230,7 @@ class Program(Calls, Generic[P, R]):
         if result is not MISSED:
             self.remember(args, kwargs, known)
             return result
-        return self._record(known, args, kwargs, leaves, restore)
+        return self._record(known, args, kwargs, leaves, restore, begun)
 
     def derivative(self, of: str, chosen: tuple[int, ...], others: tuple[int, ...] = ()) -> Program[..., Any]:
         """The program of the ``"pullback"``, or another derivative, for the ``chosen`` leaves of arguments;
@@ -243,21 +246,24 @@ class Program(Calls, Generic[P, R]):
 
     def known_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:
         """What is known for arguments without Variables; None where the function itself runs."""
-        for form, met in self.recent:
-            if form.arrays(args, kwargs) is not None:
-                return None if met.reason is not None else met
-        key = key_of(pytree.flatten((args, kwargs))[0], (args, kwargs))
-        known = None if key is None else self._known.get(key)
+        known = self._met(args, kwargs)[0]
         return None if known is None or known.reason is not None else known
 
     def runs_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether it is known that the function has no program for arguments without Variables, or may change
         what it reads in every call."""
-        key = key_of(pytree.flatten((args, kwargs))[0], (args, kwargs))
-        known = None if key is None else self._known.get(key)
+        known, has_form = self._met(args, kwargs)
         if known is None:
-            return key is None
+            return not has_form
         return known.reason is not None or (known.unsteady and known.recordings > 1)
+
+    def _met(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Known | None, bool]:
+        """What is known of arguments of this form, and whether they have one."""
+        for form, known in self.recent:
+            if form.arrays(args, kwargs) is not None:
+                return known, True
+        key = key_of(pytree.flatten((args, kwargs))[0], (args, kwargs))
+        return (None, False) if key is None else (self._known.get(key), True)
 
     def contents(self) -> tuple[dict[Any, Known], dict[Any, Program[..., Any]]]:
         """What is known of the runs, by the form of the arguments, and the programs of derivatives."""
@@ -306,7 +312,13 @@ class Program(Calls, Generic[P, R]):
             self.recent = [(form, known), *self.recent[: _RECENT - 1]]
 
     def _record(
-        self, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], unflatten: Any
+        self,
+        known: Known,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        leaves: list[Any],
+        unflatten: Any,
+        begun: list[Surroundings],
     ) -> R:
         """Run the function, and learn what it does."""
         try:
@@ -314,6 +326,7 @@ class Program(Calls, Generic[P, R]):
         except Unrecordable as reason:
             known.reason = str(reason)
             return self.otherwise(*args, **kwargs)
+        begun.append(surroundings)
         arrays = [x for x in leaves if is_array(x)]
         recording = Recording()
         holders = sys.getrefcount(recording)
