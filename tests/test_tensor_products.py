@@ -349,10 +349,11 @@ for text, options in [
 """
 
 
-def test_the_same_bits_on_any_number_of_threads():
+def test_the_same_bits_on_any_number_of_threads(tmp_path):
     found = [
         subprocess.run(
             [sys.executable, "-c", ON_THREADS],
+            cwd=tmp_path,  # where the installed package is found
             env={**os.environ, "OMP_NUM_THREADS": threads},
             capture_output=True,
             text=True,
