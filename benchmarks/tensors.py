@@ -350,7 +350,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("cases", nargs="*", default=list(CASES), choices=[*CASES, []], help="default: all")
+    parser.add_argument("cases", nargs="*", default="all", choices=["all", *CASES])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.02, help="of each call in a round")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "tensors.csv")
@@ -360,7 +360,7 @@ def main() -> None:
     if torch is not None:
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
     rows = []
-    for case in options.cases:
+    for case in CASES if "all" in options.cases else options.cases:
         for name, calls in CASES[case](np.random.default_rng(0)):
             new = rows_of(name, calls, options.rounds, options.seconds)
             table = pd.DataFrame(new)
