@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,9 +92,10 @@ class Definition:
         """Whether complex numbers are written in it."""
         return any(map(_is_complex, (term.body for s in self.statements for term in s.terms)))
 
-    def __call__(self, arrays: list[Any], integers: dict[str, int]) -> Any:
-        self._check_integers(integers)
-        return of_arrays(self, tuple(sorted(integers.items())), *arrays)
+    def __call__(self, arrays: Sequence[Any], integers: dict[str, int]) -> Any:
+        if self.integers:
+            self._check_integers(integers)
+        return of_arrays(self, tuple(sorted(integers.items())) if integers else (), *arrays)
 
     def _check_integers(self, integers: dict[str, int]) -> None:
         missing = [name for name in self.integers if name not in integers]
@@ -118,6 +119,11 @@ class Definition:
 
     def _given(self, arrays: tuple[Any, ...]) -> tuple[list[Any], np.dtype[Any]]:
         """The arrays in the type that is computed in."""
+        dtypes = {x.dtype if type(x) is np.ndarray and x.flags.aligned else None for x in arrays}
+        if len(dtypes) == 1 and not self.has_complex_numbers:
+            (dtype,) = dtypes
+            if dtype is not None and dtype.char in "fdFD":
+                return list(arrays), dtype
         dtype = _common_dtype(arrays, self.has_complex_numbers)
         if any(foreign(x) is not None for x in arrays):
             return [placed(x, *arrays).astype(dtype, copy=False) for x in arrays], dtype

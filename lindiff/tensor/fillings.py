@@ -110,7 +110,10 @@ class Filling:
             first.put(arrays, out)
             plans = plans[1:]
         elif not arrays or type(arrays[0]) is np.ndarray:
-            out = np.full(self.shape, self._identity, self._dtype)
+            new = np.zeros if self._identity == 0 else np.empty
+            out = new(self.shape, self._dtype)
+            if self._identity != 0:
+                out.fill(self._identity)
         else:
             out = np.full_like(arrays[0], self._identity, self._dtype, shape=self.shape)
         for plan in plans:

@@ -172,6 +172,8 @@ class TensorFunction:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The tensor, an array in C order of the common type of the arrays."""
+        if not named and len(arrays) == len(self.arguments) and all(hasattr(x, "shape") for x in arrays):
+            return self._definition(arrays, {})
         return self._definition(*self._given(arrays, named))
 
     def _given(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, int]]:
