@@ -632,9 +632,9 @@ def test_what_does_not_fit(text, options, given, message):
 
 def test_more_loops_or_elements_than_there_is_room_for():
     names = [f"k{k}" for k in range(17)]
-    many = ld.tensor(f"f = sum[{', '.join(names)}] x[{' + '.join(names)}]", ranges=dict.fromkeys(names, 1))
+    many = ld.tensor(f"f = sum[{', '.join(names)}] x[{' + '.join(names)}]", ranges=dict.fromkeys(names, 2))
     with pytest.raises(ValueError, match="too many loops or factors"):
-        many(X)
+        many(np.ones(18))
     products = "*".join(f"sin(x[i] + x[i + {k}])" for k in range(66))
     with pytest.raises(ValueError, match="too many loops or factors"):
         ld.tensor(f"f[i] = {products}", ranges={"i": 1})(np.arange(70.0))

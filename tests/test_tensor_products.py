@@ -65,6 +65,31 @@ def test_which_route_is_taken(text, shapes, routes):
     assert [type(plan) for plan in plans_of(f, *(rng.normal(size=s) for s in shapes))] == routes
 
 
+@pytest.mark.parametrize(
+    ("text", "loops"),
+    [
+        ("f[i,j] = tanh(x[i,j])", 1),
+        ("f = sum[i,j] x[i,j]**2", 1),
+        ("f[i] = sum[j,k] y[i,j,k]**2", 2),
+        ("f[j] = sum[i,k] y[i,j,k]**2", 3),
+        ("f[i,j] = max[k] y[i,j,k]", 2),
+        ("f[i,j] = tanh(x[i,j]) + x[j,i]", 2),
+        ("f[i,j] = tanh(x[i,j]) + i", 2),
+        ("f[i,j | i <= j] = tanh(x[i,j])", 2),
+    ],
+)
+def test_loops_that_go_on_in_memory_are_one(text, loops):
+    f = ld.tensor(text)
+    x, y = rng.normal(size=(9, 9)), rng.normal(size=(4, 5, 6))
+    given = x if f.arguments == ("x",) else y
+    (plan,) = plans_of(f, given)
+    assert len(plan.loops) == loops
+    pieces = np.zeros((9, 18))[:, ::2] if given is x else np.zeros((4, 5, 12))[..., ::2]
+    pieces[...] = given
+    np.testing.assert_allclose(f(given), f(pieces), rtol=1e-13)
+    np.testing.assert_allclose(f(given.copy("F")), f(given), rtol=1e-13)
+
+
 def test_a_sum_that_sees_fewer_forms_is_computed_for_these():
     f = ld.tensor("f[i,j,k] = sum[l] x[i + 2*l - k + 7]*w[l,j]", ranges={"i": 300, "k": 8})
     x, w = rng.normal(size=300 + 7 + 79), rng.normal(size=(40, 5))

@@ -25,6 +25,7 @@ from lindiff.tensor.expressions import (
     accesses,
     evaluated,
 )
+from lindiff.tensor.fusing import fused
 from lindiff.tensor.gemm import Product
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.machine import Nest, sources
@@ -94,6 +95,7 @@ def planned(
     views = elementwise(update, layouts, places, out, COMBINE[update.kind])
     if views is not None:
         return views
+    update, layouts, out = fused(update, layouts, out)
     return _Planner(update, layouts, places, out).plan()
 
 
