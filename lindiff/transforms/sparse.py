@@ -7,8 +7,9 @@ SciPy's greedy colouring (T. F. Coleman, J. J. Moré 1983).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,9 +24,6 @@ from lindiff.programs.dependence import Found, found_by
 from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
 from lindiff.transforms._arguments import Argnums, linearized, places_of, select
-from lindiff.transforms.forward import jvp
-from lindiff.transforms.reverse import vjp
-from lindiff.transforms.vmap import vmap
 
 __all__ = ["SparseJacobian"]
 
@@ -235,46 +233,46 @@ class _Compression:
 
 
 class _Products:
-    """Walks of a program, by the programs of its derivatives."""
+    """Walks of a program, each of which is a program, too."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
-        def along(direction: Any, *args: Any) -> Any:
-            of_selected, selected = select(function, argnums, args, {})
-            return jvp(of_selected, selected, (direction,))[1]
+        of = function.function if isinstance(function, Program) else function
 
-        def back(direction: Any, *args: Any) -> Any:
-            of_selected, selected = select(function, argnums, args, {})
-            return vjp(of_selected, *selected)[1](direction)[0]
+        def walked(forward: bool, seeds: Any, *args: Any) -> Any:
+            return _ends(linearized(of, argnums, args, {}, False), forward, seeds)
 
-        self._programs = {True: Program(along), False: Program(back)}
-        self._mapped: dict[tuple[bool, int], Callable[..., Any]] = {}
+        self._programs = {way: Program(partial(walked, way), warns=False) for way in (True, False)}
 
     def at(self, args: tuple[Any, ...]) -> Walk:
         """Those from arguments."""
 
         def walk(forward: bool, seeds: Any) -> Any:
-            key = forward, len(args)
-            if key not in self._mapped:
-                self._mapped[key] = vmap(self._programs[forward], (0, *(None for _ in args)))
-            return np.reshape(self._mapped[key](seeds, *args), (len(seeds), -1))
+            return np.concatenate([self._programs[forward](part, *args) for part in _parts(seeds)])
 
         return walk
 
 
 def _walk_of(linearization: Linearization) -> Walk:
-    """Walks through a record, as many at once as stay in a cache."""
+    """Walks through a record."""
 
     def walk(forward: bool, seeds: Any) -> Any:
-        go = linearization.push_leaves if forward else linearization.pull_arrays
-        step = max(CHUNK_BYTES // max(seeds[0].nbytes, 1), 1)
-        chunks = []
-        for first in range(0, len(seeds), step):
-            units = seeds[first : first + step]
-            end = go([Directions(units) if len(units) > 1 else units[0]])[0]
-            chunks.append(np.reshape(array_of(end, len(units)), (len(units), -1)))
-        return np.concatenate(chunks)
+        return np.concatenate([_ends(linearization, forward, part) for part in _parts(seeds)])
 
     return walk
+
+
+def _parts(seeds: Any) -> Iterator[Any]:
+    """As many directions as stay in a cache together."""
+    step = max(CHUNK_BYTES // max(seeds[0].nbytes, 1), 1)
+    for first in range(0, len(seeds), step):
+        yield seeds[first : first + step]
+
+
+def _ends(linearization: Linearization, forward: bool, seeds: Any) -> Any:
+    """The ends of walks from several directions at once, each raveled."""
+    go = linearization.push_leaves if forward else linearization.pull_arrays
+    end = go([Directions(seeds) if len(seeds) > 1 else seeds[0]])[0]
+    return np.reshape(array_of(end, len(seeds)), (len(seeds), -1))
 
 
 def _groups(pattern: Any) -> Any:
