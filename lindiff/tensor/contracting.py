@@ -112,6 +112,8 @@ class Contracting:
         left = tuple(c for c in changed.conditions if not c.form.names & set(along))
         seen = [*forms_of(inside), *(c.form for c in holding)]
         loops = self._as_in_memory(inside, (*update.free, *kept))
+        if not along:  # what is summed with the other factors goes on in memory
+            loops = tuple(sorted(loops, key=lambda name: name not in kept))
         of = self._own(seen, loops, along, update.conditions, by)
         if of is None:
             return None
