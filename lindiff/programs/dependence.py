@@ -112,11 +112,14 @@ def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
     return found_by(function, x).pattern
 
 
-def found_by(function: Callable[[Any], Any], x: Any) -> Found:
-    """The same, and what it depends on."""
+def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
+    """The same, and what it depends on.
+
+    The pattern is of x, and holds whatever numbers there are in other arrays that the function takes.
+    """
     x = np.asarray(x)
     program: Program[..., Any] = Program(function, warns=False)
-    y = program(x)
+    y = program(x, *others)
     known = program.contents()[0]
     met = next(iter(known.values()), None)
     if met is None or met.tree is None:

@@ -7,7 +7,7 @@ SciPy's greedy colouring (T. F. Coleman, J. J. Moré 1983).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -47,9 +47,9 @@ class SparseJacobian:
     """The Jacobian of a function of an array with an array as its result, as ``scipy.sparse.csr_array``.
 
     The first call for arguments of a shape finds the pattern, and so does each call of a function that looks
-    at values, and those in which other arguments have changed.  Each call walks once for each group of
-    columns or rows, and once more along a random direction: where the matrix does not give the same but for
-    rounding, the pattern is found again, too.
+    at values, and those in which other arguments than arrays of numbers have changed.  Each call walks once
+    for each group of columns or rows, and once more along a random direction: where the matrix does not give
+    the same but for rounding, the pattern is found again, too.
 
     Parameters
     ----------
@@ -87,7 +87,8 @@ class SparseJacobian:
     def _matrix(
         self, x: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool, walk: Walk
     ) -> csr_array:
-        key = x.shape, y.shape, np.result_type(x, y), self._others(args, kwargs)
+        others = _Others(self._function, self._argnums, args, kwargs)
+        key = x.shape, y.shape, np.result_type(x, y), others.told
         kept = self._kept.get(key)
         if kept is not None and not kept.looks:
             matrix, apart, scale = kept.matrix(x, y, walk)
@@ -99,7 +100,7 @@ class SparseJacobian:
                 f"sparse=True is for a function of one array, and {self._name} takes it in a tree"
             )
         at = np.asarray(at, x.dtype)  # where x only tells the form
-        found = self._pattern(at, args, kwargs, has_aux)
+        found = self._pattern(at, others, has_aux)
         if kept is None or (found.pattern > kept.pattern).nnz:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = _Compression.of(pattern, found.looks, self._mode, key[2])
@@ -114,17 +115,6 @@ class SparseJacobian:
             self._kept.clear()
         self._kept[key] = kept
         return matrix
-
-    def _others(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What tells whether the other arguments are what they were."""
-        if len(args) == 1 and not kwargs:
-            return None
-        places = places_of(self._function, self._argnums, len(args), kwargs)
-        others = [x for place, x in (*enumerate(args), *kwargs.items()) if place not in places]
-        return tuple(
-            (leaf.shape, leaf.dtype, hash(leaf.tobytes())) if isinstance(leaf, np.ndarray) else repr(leaf)
-            for leaf in pytree.flatten(others)[0]
-        )
 
     def _one_of_each(self, inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any]:
         if len(inputs) != 1 or len(outputs) != 1:
@@ -146,20 +136,62 @@ class SparseJacobian:
                 )
         return x, y
 
-    def _pattern(self, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool) -> Found:
-        of_selected, _ = select(self._function, self._argnums, args, kwargs)
-
-        def value_alone(x: Any) -> Any:
-            result = of_selected(x)
+    def _pattern(self, x: Any, others: _Others, has_aux: bool) -> Found:
+        def value_alone(x: Any, *arrays: Any) -> Any:
+            result = others.called(self._function, x, arrays)
             return result[0] if has_aux else result
 
         try:
-            return found_by(value_alone, x)
+            return found_by(value_alone, x, *others.arrays)
         except Unrecordable as reason:
             raise TypeError(
                 f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
                 f"{reason}; leave sparse=True away"
             ) from None
+
+
+class _Others:
+    """The arguments beside the one that a Jacobian is by.
+
+    Attributes
+    ----------
+    arrays : list of ndarray
+        Those of real and complex numbers: a pattern holds for any.
+    told : tuple
+        What else a pattern may depend on.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        (self._place,) = places_of(function, argnums, len(args), kwargs)
+        self._args, self._kwargs = args, kwargs
+        self._keys = [key for key in (*range(len(args)), *kwargs) if key != self._place]
+        leaves, self._restore = pytree.flatten(
+            [args[key] if isinstance(key, int) else kwargs[key] for key in self._keys]
+        )
+        self._leaves = [np.float64(x) if type(x) is float else x for x in leaves]
+        self.arrays = [x for x in self._leaves if _has_numbers(x)]
+        self.told = tuple(map(_told, self._leaves))
+
+    def called(self, function: Callable[..., Any], x: Any, arrays: Sequence[Any]) -> Any:
+        """The function of x, with other arrays in the place of these."""
+        left = iter(arrays)
+        others = self._restore([next(left) if _has_numbers(leaf) else leaf for leaf in self._leaves])
+        given = {**dict(zip(self._keys, others, strict=True)), self._place: x}
+        args = [given[place] for place in range(len(self._args))]
+        return function(*args, **{name: given[name] for name in self._kwargs})
+
+
+def _has_numbers(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
+
+
+def _told(x: Any) -> Any:
+    """What a pattern may depend on, of an argument."""
+    if not isinstance(x, (np.ndarray, np.generic)):
+        return repr(x)
+    return x.shape, x.dtype, None if _has_numbers(x) else hash(x.tobytes())
 
 
 @dataclass(frozen=True)
