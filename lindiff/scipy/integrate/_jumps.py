@@ -14,7 +14,16 @@ import numpy as np
 
 from lindiff.programs.tree import Tree
 
-__all__ = ["WIDE", "brackets_of_few", "brackets_of_steps", "is_moved", "may_jump", "moved_jump", "perturbed"]
+__all__ = [
+    "WIDE",
+    "brackets_of_few",
+    "brackets_of_steps",
+    "is_moved",
+    "is_smooth",
+    "may_jump",
+    "moved_jump",
+    "perturbed",
+]
 
 CANDIDATES = 256  # so many of the steepest places are looked at closely
 FEW = 64  # steps of a solution to loose tolerances, each of which may have passed over a jump
@@ -51,6 +60,45 @@ def may_jump(tree: Tree) -> bool:
     ):
         return True
     return any(getattr(step.function, "__name__", "") in STEPS for step in branch.steps)
+
+
+# What has all derivatives where it is defined.
+SMOOTH = {"add", "subtract", "multiply", "divide", "negative", "positive", "power", "pow", "square", "sqrt"}
+SMOOTH |= {
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+}
+SMOOTH |= {"arctan", "arcsin", "arccos", "arcsinh", "reciprocal", "product", "sum", "mean", "dot", "matmul"}
+SMOOTH |= {"getitem", "setitem", "stack", "array", "concatenate", "hstack", "vstack", "append", "reshape"}
+SMOOTH |= {
+    "astype",
+    "ravel",
+    "transpose",
+    "zeros_like",
+    "ones_like",
+    "copy",
+    "broadcast_to",
+    "diff",
+    "roll",
+    "outer",
+}
+
+
+def is_smooth(tree: Tree) -> bool:
+    """Whether a recorded function is made of what has all derivatives alone."""
+    steps = tree.root.steps
+    return not may_jump(tree) and all(getattr(step.function, "__name__", "") in SMOOTH for step in steps)
 
 
 def moved_jump(

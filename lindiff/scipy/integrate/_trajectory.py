@@ -9,6 +9,7 @@ Chen et al. 2018, appendix B.)  Both are new initial value problems, solved by t
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,9 +19,9 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, value
+from lindiff.core.variable import Variable, inside, value
 from lindiff.rules._common import conj, depends_on_variables
-from lindiff.scipy.integrate._jumps import brackets_of_steps, moved_jump
+from lindiff.scipy.integrate._jumps import brackets_of_steps, is_smooth, moved_jump
 from lindiff.scipy.integrate._stepping import AT_START, Stepped
 from lindiff.scipy.integrate._witnesses import Witnessed
 from lindiff.transforms.forward import jvp
@@ -78,6 +79,7 @@ class Problem:
         self.by_steps, self.by_steps_beside = by_steps, by_steps_beside
         self.times_move = times_move
         self._witnessed: Witnessed | None = None
+        self._begins: tuple[Any, ...] | None = None
 
     def other(self, field: Field) -> Problem:
         return Problem(field, self.of_others, self.of_others, times_move=self.times_move)
@@ -98,6 +100,20 @@ class Problem:
         by_program = self._at_once(float(t0), y0, params)
         self._witnessed = Witnessed(field, by_program or partial(field, of=self._asked))
         return self.solve(self._witnessed, float(t0), ts, y0)
+
+    def begins_at(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> None:
+        """Where `is_smooth` is to look."""
+        if self._begins is None:
+            self._begins = inside(t0), inside(ts), inside(y0), [inside(p) for p in params]
+
+    @functools.cached_property
+    def is_smooth(self) -> bool:
+        """Whether it is known that the right-hand side has all derivatives."""
+        if self._begins is None:
+            return False
+        steps = self.by_steps(*self._begins) or self.by_steps_beside(*self._begins)
+        known = None if steps is None else steps.slopes.evaluator.known()
+        return known is not None and known.tree is not None and is_smooth(known.tree)
 
     def refuse_changes(self) -> None:
         """Raise where the right-hand side is another function now."""
@@ -227,6 +243,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         if found is not None:
             return found
         if solution is None or depends_on_variables(Y_bar):
+            problem.begins_at(t0, ts, y0, params)
             back = _chained(problem)
         else:
             path = solution()
@@ -334,7 +351,9 @@ class Sweeps:
         return ends
 
     def warn_of_jumps(self, params: list[Any]) -> None:
-        """Warn of a jump of an equation that parameters move."""
+        """Warn of a jump of an equation that parameters move: of the slopes of the problem, too."""
+        if self.problem.is_smooth:
+            return
         plain = [np.asarray(value(p)) for p in params]
         for problem, solution in self._solved:
             _warn_of_jump(problem.moved_jump(solution(), plain))
