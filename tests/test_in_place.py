@@ -1024,17 +1024,30 @@ OUTS = {
     "nanmedian": (lambda x, o: np.nanmedian(np.outer(x, x), axis=0, out=o), (3,)),
     "mean": (lambda x, o: np.mean(np.outer(x, x), axis=0, out=o), (3,)),
     "fft": (lambda x, o: np.fft.fft(x, out=o), (3,)),
+    "sum": (lambda x, o: np.sum(x[:, None], axis=0, keepdims=True, out=o), (1, 1)),
+    "add.reduce": (lambda x, o: np.add.reduce(x[:, None], axis=0, keepdims=True, out=o), (1, 1)),
+    "std": (lambda x, o: np.std(x[:, None], axis=0, out=o), (1,)),
+    "matmul": (lambda x, o: np.matmul(x[None], np.ones((3, 1)), out=o), (1, 1)),
+    "matmul of a vector": (lambda x, o: np.matmul(np.ones((1, 3)), x, out=o), (1,)),
+    "vecdot": (lambda x, o: np.vecdot(x, x, out=o), ()),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OUTS)
 @pytest.mark.parametrize("more", [(2,), (1,), ()])
 def test_out_has_the_shape_that_numpy_asks_for(name, more):
+    """Not that of what it could be broadcast to."""
     function, shape = OUTS[name]
+    shapes = [more + shape, tuple(3 if n == 1 else n for n in shape)]
+    for each in shapes:
+        asks_for_its_shape(name, function, each)
+
+
+def asks_for_its_shape(name, function, shape):
     dtype = complex if name == "fft" else float
 
     def f(x):
-        out = np.zeros(more + shape, dtype) if isinstance(x, np.ndarray) else lnp.zeros(more + shape, dtype)
+        out = np.zeros(shape, dtype) if isinstance(x, np.ndarray) else lnp.zeros(shape, dtype)
         function(x, out)
         return np.sum(np.real(out))
 

@@ -1123,3 +1123,23 @@ def test_what_writes_to_its_arguments_in_nested_derivatives(write, by):
 
 
 FACTOR = 1.0
+
+
+@pytest.mark.parametrize(
+    "layout", [lambda x: x, lambda x: np.repeat(x, 2)[::2], lambda x: x[::-1].copy()[::-1]]
+)
+def test_a_function_that_keeps_a_state_runs_once_for_arguments_of_any_layout(layout):
+    """And writes to its argument, or has a derivative of its own inside."""
+    calls = [0]
+
+    def step(x):
+        calls[0] += 1
+        x[0] = x[0] * calls[0]
+        return np.sum(x)
+
+    program = ld.program(step)
+    x = layout(np.array([1.0, 2.0, 3.0]))
+    for k in range(1, 6):
+        value, _ = ld.value_and_grad(program)(x)
+        assert value == k + 5
+    assert calls[0] == 5

@@ -79,11 +79,11 @@ def _value(program: Program[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         result = program.repeated(args, kwargs)
         if result is not MISSED:
             return result
-    held = call.held(call.given)
-    known = program.known_for(*held)
-    if (known is not None and known.shares) or program.runs_itself(*held):
-        raise NoProgram  # it runs once, on the Variables
     copied = pytree.tree_map(_copied, (args, kwargs))  # the function may write to them
+    for held in (call.held(call.given), pytree.tree_map(_held, copied)):  # copies may lie otherwise
+        known = program.known_for(*held)
+        if (known is not None and known.shares) or program.runs_itself(*held):
+            raise NoProgram  # it runs once, on the Variables
     result = program.carried_out(copied[0], copied[1], call.begun)
     if _share_memory(pytree.flatten(copied)[0], pytree.flatten(result)[0]):
         known = program.known_for(args, kwargs)

@@ -84,7 +84,15 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     casting = kwargs.pop("casting", "same_kind")
     y = function(*inputs, **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
-        require_as_many_axes(out[0], y, name, method == "reduce")
+        require_reduced_shape(out[0], y, name)
+    if ufunc.signature is not None:
+        axes = [axis for axis in ufunc.signature.partition("->")[2].strip("()").split(",") if axis]
+        optional = sum(axis.endswith("?") for axis in axes)  # those that a vector does not have
+        cores = len(axes) - optional + min(optional, sum(np.ndim(x) > 1 for x in inputs))
+        if out[0] is not None and cores and np.shape(out[0])[-cores:] != np.shape(y)[-cores:]:
+            raise ValueError(
+                f"np.{name} gives an array of shape {np.shape(y)}, which out of shape {np.shape(out[0])} is not"
+            )
     return into(out, name, casting, y)
 
 
@@ -105,18 +113,17 @@ def _memory_of_reduceat(y: Any, x: Any, axis: int) -> Any:
     ).operands[0]
 
 
-def require_as_many_axes(out: Any, y: Any, name: str, is_reduction: bool) -> None:
-    """Raise NumPy's ValueError unless ``out`` has the axes of ``y``.
-
-    Reductions repeat what they give along them; what accumulates would write a part of a larger ``out``.
-    """
+def require_reduced_shape(out: Any, y: Any, name: str) -> None:
+    """Raise NumPy's ValueError unless ``out`` has the shape of ``y``, what a reduction or accumulation gives."""
     if np.ndim(out) != np.ndim(y):
         raise ValueError(
             f"output parameter of np.{name} has the wrong number of dimensions: Found {np.ndim(out)} but "
             f"expected {np.ndim(y)}"
         )
-    if (np.ndim(y) == 1 or not is_reduction) and np.shape(out) != np.shape(y):
-        raise ValueError(f"output parameter of np.{name} is the wrong size: {np.size(out)}, not {np.size(y)}")
+    if np.shape(out) != np.shape(y):
+        raise ValueError(
+            f"output parameter of np.{name} is the wrong size: {np.shape(out)}, not {np.shape(y)}"
+        )
 
 
 def method_of_ufunc(ufunc: np.ufunc, method: str) -> Callable[..., Any] | None:
@@ -184,8 +191,9 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return y
     if "keepdims" in parameters_of(function) or function in _ACCUMULATIONS:
         refuse_repeated(out, function.__name__)
-        if "q" not in parameters_of(function) and function is not np.nanmedian:  # quantiles are broadcast
-            require_as_many_axes(out, y, function.__name__, function not in _ACCUMULATIONS)
+        broadcasts = function is np.median and np.ndim(out) == np.ndim(y)
+        if "q" not in parameters_of(function) and function is not np.nanmedian and not broadcasts:
+            require_reduced_shape(out, y, function.__name__)
     elif function not in (np.clip, np.outer, np.fix):
         require_its_shape(out, y, function)
     if function is np.clip and "where" in kwargs:
