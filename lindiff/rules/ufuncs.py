@@ -91,7 +91,7 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         cores = len(axes) - optional + min(optional, sum(np.ndim(x) > 1 for x in inputs))
         if out[0] is not None and cores and np.shape(out[0])[-cores:] != np.shape(y)[-cores:]:
             raise ValueError(
-                f"np.{name} gives an array of shape {np.shape(y)}, which out of shape {np.shape(out[0])} is not"
+                f"np.{name} gives an array of shape {np.shape(y)}, and out has {np.shape(out[0])}"
             )
     return into(out, name, casting, y)
 
@@ -114,7 +114,7 @@ def _memory_of_reduceat(y: Any, x: Any, axis: int) -> Any:
 
 
 def require_reduced_shape(out: Any, y: Any, name: str) -> None:
-    """Raise NumPy's ValueError unless ``out`` has the shape of ``y``, what a reduction or accumulation gives."""
+    """Raise NumPy's ValueError unless ``out`` has the shape of ``y``, which a reduction gives."""
     if np.ndim(out) != np.ndim(y):
         raise ValueError(
             f"output parameter of np.{name} has the wrong number of dimensions: Found {np.ndim(out)} but "
