@@ -20,7 +20,7 @@ from lindiff.core import chain
 from lindiff.programs.machine import Form
 from lindiff.programs.operands import Slot, leaves_of, replaced, slots_of
 from lindiff.programs.program import Program
-from lindiff.programs.recorded import VIEWS, may_write, method
+from lindiff.programs.recorded import VIEWS, is_hashable, may_write, method
 from lindiff.programs.recording import Instruction, Unrecordable
 from lindiff.programs.tree import Branch
 
@@ -274,7 +274,7 @@ class _Followed:
             return dict.fromkeys(results, rows)
         if isinstance(of, np.ufunc) and function.__name__ == "reduce":
             return {results[0]: self.reduced(args, kwargs, 0, results[0])}
-        if not _is_known(function):
+        if not is_hashable(function):
             return self.by_pattern(step, results)
         if function in _ELEMENTWISE:
             return {results[0]: self.elementwise(slots_of((args, kwargs)), self.shape(results[0]))}
@@ -450,11 +450,6 @@ class _Followed:
 
 def _is_inexact(form: Form) -> bool:
     return form.dtype is not None and form.dtype.kind in "fc"
-
-
-def _is_known(function: Any) -> bool:
-    """Whether a function may be a key: methods of ufuncs are made anew each time."""
-    return not isinstance(getattr(function, "__self__", None), np.ufunc)
 
 
 def _writes(step: Instruction) -> bool:

@@ -12,7 +12,7 @@ from itertools import product
 
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.names import Names
-from lindiff.tensor.updates import Update, intervals, needed
+from lindiff.tensor.updates import Update, intervals, needed, size_of
 
 __all__ = ["in_boxes"]
 
@@ -59,7 +59,7 @@ def _band(update: Update) -> tuple[str, Affine, int] | None:
             start, last = form + constant, upper[-form] + constant
             for name in form.names & set(update.summed):
                 width = last // abs(int(form.terms[(name,)])) + 1
-                length = boxes[name][1] - boxes[name][0] + 1
+                length = size_of(boxes, [name])
                 if last >= 0 and 2 * width <= length:
                     found.append((width / length, name, start, last))
     if not found:

@@ -24,14 +24,13 @@ from lindiff.tensor.expressions import (
     Number,
     Scalar,
     accesses,
-    at_least,
     product,
     substituted,
 )
 from lindiff.tensor.lattice import smith
 from lindiff.tensor.names import Names
 from lindiff.tensor.products import is_product_of_matrices
-from lindiff.tensor.statements import factors_of
+from lindiff.tensor.statements import box_of, factors_of
 from lindiff.tensor.updates import Update, forms_of, intervals, needed, points
 
 __all__ = ["Contracting"]
@@ -233,11 +232,7 @@ class _Own:
     @property
     def inside(self) -> tuple[Condition, ...]:
         """Where the loops outside are in it."""
-        return tuple(
-            c
-            for place, size in zip(self.access.subscripts, self.sizes, strict=True)
-            for c in (at_least(place, 0), at_least(size, place + 1))
-        )
+        return box_of(self.access.subscripts, self.sizes)
 
     def tensor(
         self,
@@ -247,12 +242,7 @@ class _Own:
         body: Scalar,
         shapes: Mapping[str, tuple[int, ...]],
     ) -> Update:
-        box = [
-            c
-            for index, size in zip(self.indices, self.sizes, strict=True)
-            for c in (at_least(index, 0), at_least(size, affine(index) + 1))
-        ]
-        found = [*box, *(c.substituted(self.values) for c in conditions)]
+        found = [*box_of(self.indices, self.sizes), *(c.substituted(self.values) for c in conditions)]
         places = tuple(map(affine, self.indices))
         update = Update(
             self.name, places, self.indices, kind, summed, tuple(found), substituted(body, self.values)

@@ -28,7 +28,7 @@ from lindiff.tensor.expressions import (
 )
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.products import place_in_bytes
-from lindiff.tensor.updates import Update, intervals, rows_of, sides_of
+from lindiff.tensor.updates import Interval, Update, intervals, rows_of, sides_of, size_of
 
 __all__ = ["Kernel", "kernel_of"]
 
@@ -144,7 +144,7 @@ def kernel_of(
     levels = levels_of(*rows_of(update.conditions, order), len(order))
     if levels is None:
         return None
-    return _Writer(update, layouts, places, out, order, levels).kernel()
+    return _Writer(update, layouts, places, out, order, levels, boxes).kernel()
 
 
 @dataclass
@@ -155,6 +155,7 @@ class _Writer:
     out: Layout
     order: list[str]
     levels: list[Level]
+    boxes: dict[str, Interval]
 
     def kernel(self) -> Kernel:
         names = list(dict.fromkeys(access.array for access in accesses(self.update.body)))
@@ -174,22 +175,18 @@ class _Writer:
 
     def outside(self) -> tuple[list[str], int]:
         """The indices of the result from the thread's number, and how many there are."""
-        free, count = len(self.update.free), 1
+        free = len(self.update.free)
         lines = ["integer left = n;"] if free else []
-        boxes = intervals(self.update.conditions, self.update.free)
-        assert boxes is not None
         for name in reversed(self.update.free):
-            low, high = boxes[name]
-            size = high - low + 1
+            low, size = self.boxes[name][0], size_of(self.boxes, [name])
             lines.append(f"const integer {self.names[name]} = {low}ll + left % {size}ll;")
             lines.append(f"left /= {size}ll;")
-            count *= size
         for k, level in enumerate(self.levels[:free]):
             name = self.names[self.order[k]]
             begin, end = self.ends(level)
             lines.append(f"if ({name} < {begin} || {name} > {end}) continue;")
             lines += [f"if ({self.row(c.row)} % {c.modulus}ll != 0) continue;" for c in level.congruences]
-        return lines, count
+        return lines, size_of(self.boxes, self.update.free)
 
     def inside(self) -> list[str]:
         """The loops of the sums, and what becomes of them."""

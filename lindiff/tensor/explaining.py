@@ -15,7 +15,7 @@ from lindiff.tensor.gemm import Product
 from lindiff.tensor.notation import scalar_text
 from lindiff.tensor.plans import Loops, Plan
 from lindiff.tensor.products import matrices_of
-from lindiff.tensor.updates import Update, intervals, points
+from lindiff.tensor.updates import Update, intervals, points, size_of
 
 __all__ = ["Explanation", "Line", "lines_of"]
 
@@ -86,7 +86,7 @@ class Explanation(list[Line]):
 
 def lines_of(filling: Filling) -> Iterator[Line]:
     """The passes that fill a tensor."""
-    for update, plan in filling.passes():
+    for update, plan in filling.passes:
         arrays = {access.array for access in accesses(update.body)}
         numbers = sum(prod(filling.layouts[name].shape) for name in (*arrays, filling.name))
         route, loops = _route(update, plan)
@@ -109,7 +109,7 @@ def _route(update: Update, plan: Plan) -> tuple[str, str]:
         sizes = [matrices.size(x) for x in (matrices.batch, matrices.rows, matrices.columns, matrices.inner)]
         return "matrix product", " × ".join(map(str, sizes))
     names = plan.loops if isinstance(plan, Loops) else update.free
-    told = " ".join(f"{name}:{boxes[name][1] - boxes[name][0] + 1}" for name in names if name in boxes)
+    told = " ".join(f"{name}:{size_of(boxes, [name])}" for name in names if name in boxes)
     return "loops" if isinstance(plan, Loops) else "copies", told
 
 

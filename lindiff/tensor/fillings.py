@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,6 +37,8 @@ class Filling:
     ----------
     layouts : dict of str to Layout
         Of all arrays, once there is a plan.
+    passes : list of (Update, Plan)
+        The updates that there is something to do for then, and what carries them out.
     """
 
     def __init__(
@@ -69,24 +71,18 @@ class Filling:
         self._dtype = layouts[self.name].dtype
         kinds = {update.kind for update in self.updates}
         self._identity = IDENTITY[kinds.pop()] if kinds else 0.0
-        self._plans = self._planned(self.updates)
-        self._exact: list[Plan] | None = None
+        self.passes = self._planned(self.updates)
+        self._exact: list[tuple[Update, Plan]] | None = None
         self._may_be_other = self._as_written is not None and (
             bool(self._on_the_way)
-            or any(isinstance(plan, Product) and plan.has_zeros for plan in self._plans)
+            or any(isinstance(plan, Product) and plan.has_zeros for _, plan in self.passes)
         )
         self._done_with = [places[name] for name in self._on_the_way]
 
-    def _planned(self, updates: list[Update], by_loops: bool = False) -> list[Plan]:
+    def _planned(self, updates: list[Update], by_loops: bool = False) -> list[tuple[Update, Plan]]:
         own = self.layouts[self.name]
-        plans = (self._plan_of(x, self.layouts, self._places, own, by_loops) for x in updates)
-        return [plan for plan in plans if plan is not None]
-
-    def passes(self) -> Iterator[tuple[Update, Plan]]:
-        """The updates that there is something to do for, and what carries them out."""
-        for update in self.updates:
-            for plan in self._planned([update]):
-                yield update, plan
+        plans = [self._plan_of(x, self.layouts, self._places, own, by_loops) for x in updates]
+        return [(x, plan) for x, plan in zip(updates, plans, strict=True) if plan is not None]
 
     def run(self, arrays: list[Any]) -> Any:
         """The array; what was made on the way is given up.
@@ -94,7 +90,7 @@ class Filling:
         Where something is not finite, the loops that the expression says decide: a zero that stands for
         nothing may have met an infinity, or a tensor on the way may have overflowed.
         """
-        out = self._filled(self._plans, arrays)
+        out = self._filled(self.passes, arrays)
         if self._may_be_other and not _is_finite(out):
             if self._exact is None:
                 self._exact = self._planned(self._as_written or [], by_loops=True)
@@ -103,7 +99,8 @@ class Filling:
             arrays[place] = None
         return out
 
-    def _filled(self, plans: list[Plan], arrays: list[Any]) -> Any:
+    def _filled(self, passes: list[tuple[Update, Plan]], arrays: list[Any]) -> Any:
+        plans = [plan for _, plan in passes]
         first = plans[0] if plans else None
         if isinstance(first, (Elementwise, Product)) and first.is_whole:
             out = np.empty(self.shape, self._dtype)

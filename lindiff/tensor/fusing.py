@@ -10,7 +10,7 @@ from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import Access, Apply, Number, Scalar, accesses, at_least
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.products import place_in_bytes
-from lindiff.tensor.updates import Interval, Update, intervals
+from lindiff.tensor.updates import Interval, Update, intervals, size_of
 
 __all__ = ["fused"]
 
@@ -20,7 +20,7 @@ def fused(
 ) -> tuple[Update, Mapping[str, Layout], Layout]:
     """An update of the same numbers in fewer loops, and the layouts of its subscripts then: bytes."""
     boxes = intervals(update.conditions, update.loops)
-    if boxes is None or len(boxes) < 2 or not _is_plain(update):
+    if boxes is None or len(boxes) < 2 or not update.is_in_box or not _is_of_elements(update.body):
         return update, layouts, out
     place = place_in_bytes(update.subscripts, out.strides)
     places = {x: place_in_bytes(x.subscripts, layouts[x.array].strides) for x in accesses(update.body)}
@@ -29,8 +29,7 @@ def fused(
     for loops in (free, summed):
         while (pair := _pair(loops, boxes, [place, *places.values()])) is not None:
             outer, inner = pair
-            first, last = boxes[inner]
-            length = (last - first + 1) * (boxes[outer][1] - boxes[outer][0] + 1)
+            first, length = boxes[inner][0], size_of(boxes, pair)
             by[outer] = affine(boxes[outer][0])
             place, places = _without(outer, boxes, place, places)
             loops.remove(outer)
@@ -51,14 +50,8 @@ def fused(
     return found, whole, replace(out, strides=(1,))
 
 
-def _is_plain(update: Update) -> bool:
-    """Whether there are elements alone, of loops in boxes."""
-    return all(len(c.form.names) == 1 and c.kind == ">=" for c in update.conditions) and _is_of_elements(
-        update.body
-    )
-
-
 def _is_of_elements(x: Scalar) -> bool:
+    """Whether there are elements alone, and numbers."""
     if isinstance(x, Apply):
         return all(map(_is_of_elements, x.args))
     if isinstance(x, Access):
@@ -72,7 +65,7 @@ def _pair(
     """An outer and an inner loop that are one."""
     forms = list(places)
     for outer, inner in permutations(loops, 2):
-        length = boxes[inner][1] - boxes[inner][0] + 1
+        length = size_of(boxes, [inner])
         if all(
             form.coefficient(outer).constant == length * form.coefficient(inner).constant for form in forms
         ):

@@ -110,7 +110,7 @@ cdef class Product:
             numbers += self.block_of_rows * self.block_of_columns
         if self.second.row_length == 0:
             numbers += self.block_of_inner * self.block_of_columns
-        self.memory = <char *>PyMem_Malloc(max(numbers, 1) * np.dtype(_TYPES[kind]).itemsize)
+        self.memory = <char *>PyMem_Malloc(max(numbers, 1) * cnp.PyArray_DescrFromType(kind).itemsize)
         if self.memory == NULL:
             raise MemoryError()
 
@@ -208,12 +208,6 @@ cdef class Product:
         if self.out.row_length == 0:
             add_to[scalar](&self.out, b, m, rows, n, columns, result)
         return 0
-
-
-cdef dict _TYPES = {
-    cnp.NPY_DOUBLE: np.float64, cnp.NPY_FLOAT: np.float32,
-    cnp.NPY_CDOUBLE: np.complex128, cnp.NPY_CFLOAT: np.complex64,
-}
 
 
 cdef int multiplied(const Matrix *first, const Matrix *second, int64_t rows, int64_t columns,

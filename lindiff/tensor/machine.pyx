@@ -123,7 +123,7 @@ cdef class Nest:
         self.body, self.kind, self.nanoseconds = body, kind, nanoseconds
         self.first, self.second = factors
         self.free, self.identity = free, identity
-        self.size = np.dtype(_TYPES[kind]).itemsize
+        self.size = cnp.PyArray_DescrFromType(kind).itemsize
         self.programs = [program for program, _ in stages]
         for k, (_, given) in enumerate(stages):
             for j in range(4):
@@ -434,12 +434,6 @@ cdef class Nest:
 cdef void run_part(void *task) noexcept nogil:
     cdef const Part *part = <const Part *>task
     (<Nest>part.nest).loops(part)
-
-
-cdef dict _TYPES = {
-    cnp.NPY_DOUBLE: np.float64, cnp.NPY_FLOAT: np.float32,
-    cnp.NPY_CDOUBLE: np.complex128, cnp.NPY_CFLOAT: np.complex64,
-}
 
 
 cdef inline int64_t value(const int64_t *form, const int64_t *at, int loops, int depth) noexcept nogil:

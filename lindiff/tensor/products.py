@@ -21,7 +21,7 @@ from lindiff.tensor.expressions import Access, Number
 from lindiff.tensor.gemm import MOST_GUARDS, Product
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.statements import factors_of
-from lindiff.tensor.updates import Interval, Update, intervals, points, sides_of
+from lindiff.tensor.updates import Interval, Update, intervals, points, sides_of, size_of
 
 __all__ = ["Matrices", "is_product_of_matrices", "matrices_of", "place_in_bytes", "planned_product"]
 
@@ -67,7 +67,7 @@ class Matrices:
     guards: tuple[list[Affine], list[Affine], list[Affine]]
 
     def size(self, loops: Iterable[str]) -> int:
-        return prod(self.boxes[name][1] - self.boxes[name][0] + 1 for name in loops)
+        return size_of(self.boxes, loops)
 
     @property
     def is_of_vector(self) -> bool:
@@ -212,7 +212,7 @@ class _Laying:
         direction, other = (across, lines) if along else (lines, across)
         run, (step, *steps) = self._run(direction, [place, *guards])
         row_length = 0
-        if not guards and step == self.itemsize and run == self._size(direction):
+        if not guards and step == self.itemsize and run == size_of(self.boxes, direction):
             row_length = self._row_length(place, other, run)
         told = [(self._tables(guard, lines, across), by) for guard, by in zip(guards, steps, strict=True)]
         return array, self._tables(place, lines, across), run, step, along, row_length, told
@@ -220,21 +220,18 @@ class _Laying:
     def _row_length(self, place: Affine, other: tuple[str, ...], run: int) -> int:
         """Of rows that lie a multiple of numbers apart, and not on each other; 0 if that is not so."""
         count, (step,) = self._run(other, [place])
-        if count != self._size(other):
+        if count != size_of(self.boxes, other):
             return 0
         length = step // self.itemsize
         fits = step % self.itemsize == 0 and run <= length < 2**31
         return length if fits else (run if count == 1 else 0)
-
-    def _size(self, loops: Iterable[str]) -> int:
-        return prod(self.boxes[name][1] - self.boxes[name][0] + 1 for name in loops)
 
     def _run(self, loops: tuple[str, ...], forms: list[Affine]) -> tuple[int, list[int]]:
         """How many neighbours have the same distance in all forms, and these distances."""
         steps: list[int] | None = None
         run = 1
         for name in reversed(loops):
-            length = self._size((name,))
+            length = size_of(self.boxes, (name,))
             if length == 1:
                 continue
             by = [int(form.coefficient(name).constant) for form in forms]

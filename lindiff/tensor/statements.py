@@ -76,11 +76,12 @@ class Statement:
         return box_of(self.indices, self.sizes)
 
 
-def box_of(indices: Iterable[str], sizes: Iterable[Affine]) -> tuple[Condition, ...]:
+def box_of(forms: Iterable[AffineLike], sizes: Iterable[AffineLike]) -> tuple[Condition, ...]:
+    """Where indices, or forms of these, are from 0 on below sizes."""
     return tuple(
         condition
-        for index, size in zip(indices, sizes, strict=True)
-        for condition in (at_least(index, 0), at_least(size, affine(index) + 1))
+        for form, size in zip(forms, sizes, strict=True)
+        for condition in (at_least(form, 0), at_least(size, affine(form) + 1))
     )
 
 
@@ -251,9 +252,8 @@ def tidy(term: Term) -> Term:
             domain += factor.conditions
             continue
         if isinstance(factor, Access) and factor.outside == "zero":
-            sizes = [affine(size_of_axis(factor.array, axis)) for axis in range(len(factor.subscripts))]
-            for subscript, size in zip(factor.subscripts, sizes, strict=True):
-                domain += [at_least(subscript, 0), at_least(size, subscript + 1)]
+            sizes = [size_of_axis(factor.array, axis) for axis in range(len(factor.subscripts))]
+            domain += box_of(factor.subscripts, sizes)
             factor = Access(factor.array, factor.subscripts)
         factors.append(factor)
     domain = [c for c in dict.fromkeys(domain) if c.holds is not True]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import gcd, inf
+from math import gcd, inf, prod
 
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.bounds import Congruence, Row
@@ -21,7 +21,19 @@ from lindiff.tensor.expressions import (
 )
 from lindiff.tensor.statements import Statement, Term, box_of
 
-__all__ = ["Interval", "Update", "forms_of", "intervals", "lengths_of", "points", "rows_of", "update_of"]
+__all__ = [
+    "Interval",
+    "Update",
+    "forms_of",
+    "intervals",
+    "lengths_of",
+    "needed",
+    "points",
+    "rows_of",
+    "sides_of",
+    "size_of",
+    "update_of",
+]
 
 # The first and the last value.
 Interval = tuple[int, int]
@@ -63,6 +75,11 @@ class Update:
     def loops(self) -> tuple[str, ...]:
         return (*self.free, *self.summed)
 
+    @property
+    def is_in_box(self) -> bool:
+        """Whether its conditions are bounds of single loops alone."""
+        return all(len(c.form.names) == 1 and c.kind == ">=" for c in self.conditions)
+
     def substituted(self, by: Mapping[str, AffineLike]) -> Update:
         """With forms in the place of loops; which loops there are then, the caller says."""
         return replace(
@@ -80,8 +97,7 @@ class Update:
                 divisor = subscript.denominator()
                 found += [Condition("%", subscript * divisor, affine(divisor))] * (divisor > 1)
             if access.outside == "error":
-                for subscript, size in zip(access.subscripts, shapes[access.array], strict=True):
-                    found += [at_least(subscript, 0), at_least(size, subscript + 1)]
+                found += box_of(access.subscripts, shapes[access.array])
         return replace(self, conditions=needed(c.substituted({}) for c in found))
 
 
@@ -163,6 +179,11 @@ def intervals(conditions: Iterable[Condition], loops: Iterable[str]) -> dict[str
     return {name: (int(low), int(high)) for name, (low, high) in boxes.items()}
 
 
+def size_of(boxes: Mapping[str, Interval], loops: Iterable[str]) -> int:
+    """How many values loops have together in their boxes."""
+    return prod(boxes[name][1] - boxes[name][0] + 1 for name in loops)
+
+
 def _narrowed(
     boxes: Mapping[str, tuple[float, float]], conditions: Iterable[Condition]
 ) -> dict[str, tuple[float, float]]:
@@ -242,7 +263,7 @@ def points(conditions: Iterable[Condition], loops: Iterable[str]) -> float:
     rows, congruences = rows_of(conditions, names)
     total, left = 1.0, set(range(len(names)))
     while left:
-        widths = {k: min([*_widths(rows, k), boxes[names[k]][1] - boxes[names[k]][0] + 1]) for k in left}
+        widths = {k: min([*_widths(rows, k), size_of(boxes, [names[k]])]) for k in left}
         k = min(left, key=lambda k: (widths[k], k))
         total *= max(widths[k], 0)
         left.remove(k)

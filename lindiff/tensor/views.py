@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import Access, Apply, Scalar
 from lindiff.tensor.layouts import Layout
-from lindiff.tensor.updates import Interval, Update, intervals
+from lindiff.tensor.updates import Interval, Update, intervals, size_of
 
 __all__ = ["Elementwise", "elementwise"]
 
@@ -98,9 +97,7 @@ def elementwise(
     if update.summed or not update.free or not elements:
         return None
     boxes = intervals(update.conditions, update.free)
-    if boxes is None or prod(high - low + 1 for low, high in boxes.values()) < _FEWEST:
-        return None
-    if any(len(c.form.names) != 1 or c.kind != ">=" for c in update.conditions):
+    if boxes is None or not update.is_in_box or size_of(boxes, boxes) < _FEWEST:
         return None
     if any(form.denominator() != 1 for x in elements for form in x.subscripts):
         return None
