@@ -25,7 +25,7 @@ from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
 from lindiff.transforms._arguments import Argnums, linearized, places_of, select
 
-__all__ = ["SparseJacobian"]
+__all__ = ["Compression", "SparseJacobian"]
 
 # Products with the Jacobian for several directions, one raveled product a row; if it is told not to go
 # forward, with its transpose.
@@ -61,7 +61,7 @@ class SparseJacobian:
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums, mode: str | None) -> None:
         self._function, self._argnums, self._mode = function, argnums, mode
-        self._kept: dict[Any, _Compression] = {}
+        self._kept: dict[Any, Compression] = {}
         self._name = getattr(function, "__name__", "the function")
         self._products = _Products(function, argnums)
 
@@ -103,7 +103,7 @@ class SparseJacobian:
         found = self._pattern(at, others, has_aux)
         if kept is None or (found.pattern > kept.pattern).nnz:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
-            kept = _Compression.of(pattern, found.looks, self._mode, key[2])
+            kept = Compression.of(pattern, found.looks, self._mode, key[2])
         matrix, apart, scale = kept.matrix(x, y, walk)
         slope = np.max(np.abs(y), initial=0.0) / (np.max(np.abs(at), initial=0.0) or 1.0)
         if np.any(apart > _NOTICEABLE * (scale + _NOTICEABLE * slope)):
@@ -195,7 +195,7 @@ def _told(x: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Compression:
+class Compression:
     """A pattern, and the groups of its columns or rows that have no entry in the same row or column.
 
     Attributes
@@ -225,7 +225,7 @@ class _Compression:
     places: tuple[Any, Any]
 
     @classmethod
-    def of(cls, pattern: csr_array, looks: bool, mode: str | None, dtype: np.dtype[Any]) -> _Compression:
+    def of(cls, pattern: csr_array, looks: bool, mode: str | None, dtype: np.dtype[Any]) -> Compression:
         pattern = csr_array(pattern, dtype=bool)
         pattern.sum_duplicates()
         rows, columns = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices
@@ -250,9 +250,18 @@ class _Compression:
         large the terms of that are."""
         seeds = self.seeds.reshape(len(self.seeds), *(x if self.forward else y).shape)
         products = walk(self.forward, seeds)
-        data = products[self.places]
-        parts = data, self.pattern.indices.copy(), self.pattern.indptr.copy()
-        return csr_array(parts, self.pattern.shape), *self._apart(data, products[-1])
+        matrix = self.matrix_of(products)
+        return matrix, *self._apart(matrix.data, products[-1])
+
+    @property
+    def directions(self) -> Any:
+        """One for each group, each a row."""
+        return self.seeds[:-1]
+
+    def matrix_of(self, products: Any) -> csr_array:
+        """The matrix whose products with the directions these are, each a row."""
+        parts = products[self.places], self.pattern.indices.copy(), self.pattern.indptr.copy()
+        return csr_array(parts, self.pattern.shape)
 
     def _apart(self, data: Any, product: Any) -> tuple[Any, Any]:
         """How far the entries are from the product with the random direction; 0 where that is not finite."""

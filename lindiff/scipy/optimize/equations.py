@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 import scipy.sparse
-from scipy.optimize._numdiff import group_columns
 
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
@@ -34,6 +33,7 @@ from lindiff.scipy.optimize._flat import (
 from lindiff.scipy.optimize._losses import cost_of
 from lindiff.scipy.optimize._running import Running, explained, running
 from lindiff.scipy.optimize._solved import Stationary, end_of_search, solved
+from lindiff.transforms.sparse import Compression
 
 __all__ = ["fixed_point", "least_squares", "root"]
 
@@ -182,8 +182,9 @@ def _jacobian_for(
     if options.get("tr_solver") == "lsmr":
         return derivative
     if options.get("jac_sparsity") is not None and method != "lm":
-        structure = _Structure(options["jac_sparsity"])
-        return lambda x: structure.matrix_of(derivative(x))
+        pattern = scipy.sparse.csr_array(options["jac_sparsity"])
+        told = Compression.of(pattern, looks=False, mode="fwd", dtype=np.dtype(np.float64))
+        return lambda x: told.matrix_of(derivative(x).matmat(told.directions.T).T)
     return flat_jacobian(of_tree, form, args, kwargs)
 
 
@@ -199,29 +200,6 @@ def _lower_and_upper(bounds: Any, x0: Any, form: Flat) -> Any:
     if len(bounds) != 2:
         raise ValueError("least_squares: the bounds of an array are a pair, lower and upper")
     return tuple(np.ravel(np.broadcast_to(np.asarray(b, np.float64), form.shapes[0])) for b in bounds)
-
-
-class _Structure:
-    """The entries of a sparse Jacobian, and groups of columns that share no row: one product gives a group.
-
-    References
-    ----------
-    A. R. Curtis, M. J. D. Powell, J. K. Reid (1974), On the estimation of sparse Jacobian matrices, IMA
-    Journal of Applied Mathematics 13, 117-119.
-    """
-
-    def __init__(self, sparsity: Any) -> None:
-        entries = scipy.sparse.coo_array(sparsity)
-        self._rows, self._columns = entries.row, entries.col
-        self._shape = entries.shape
-        self._group_of = group_columns(scipy.sparse.csc_matrix(sparsity))
-
-    def matrix_of(self, derivative: Any) -> Any:
-        """A linear map with that structure as a sparse matrix."""
-        groups = np.arange(1 + np.max(self._group_of, initial=0))
-        products = derivative.matmat((self._group_of[:, None] == groups).astype(np.float64))
-        values = products[self._rows, self._group_of[self._columns]]
-        return scipy.sparse.csr_array((values, (self._rows, self._columns)), shape=self._shape)
 
 
 @documented_like(scipy.optimize.root)
