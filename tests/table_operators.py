@@ -110,6 +110,15 @@ def reference_gemm(A, B, C, beta=1.0, **options):
     return ld.linalg.gemm2(A, B, **options) + beta * C
 
 
+def points(rng):
+    for n, m, d in [(4, 3, 2), (3, 5, 6), (1, 1, 1), (0, 2, 3), (2, 0, 4), (3, 2, 0)]:
+        yield sample(rng.standard_normal((n, d)), rng.standard_normal((m, d)))
+
+
+def reference_squared_distances(X, Z):
+    return np.sum((X[:, None] - Z) ** 2, axis=-1)
+
+
 def reference_gemm2(A, B, transpose_a=False, transpose_b=False, alpha=1.0):
     return alpha * (reference_op(A, transpose_a) @ reference_op(B, transpose_b))
 
@@ -332,6 +341,9 @@ OPERATORS = [
     ),
     Operator(
         "ld.gp_logpdf", ld.linalg.gp_logpdf, observations, call=of_gp_logpdf, reference=reference_gp_logpdf
+    ),
+    Operator(
+        "ld.squared_distances", ld.linalg.squared_distances, points, reference=reference_squared_distances
     ),
     Operator("ld.gemm2", ld.linalg.gemm2, products, reference=reference_gemm2, complex=True),
     Operator("ld.gemm", ld.linalg.gemm, products_onto, reference=reference_gemm, complex=True),

@@ -49,6 +49,7 @@ OTHERS = {
     "kernels/sizes.pxd SPARSE_ENTRIES": "entries of a transition: test_statespace_sweep",
     "kernels/sizes.pxd SPARSE_STATES": "states: test_statespace_sweep",
     "kernels/sizes.pxd TRSM_LOOPS_ENTRIES": "entries of the right-hand side: test_entries_beside_a_triangle",
+    "kernels/sizes.pxd SUBTRACTED_COLUMNS": "columns: test_squared_distances",
     "kernels/sizes.pxd THIN_COLUMNS": "columns: test_columns_of_thin_matrices",
     "kernels/sizes.pxd UNDER_GIL": "only who holds the GIL: every batch of test_orders",
     "kernels/sizes.pxd KEPT_BLOCKS": "how many blocks are kept: test_memory",

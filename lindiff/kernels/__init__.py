@@ -15,6 +15,7 @@ from lindiff.kernels.cholesky import (
     potri_pullback,
     potri_pushforward,
 )
+from lindiff.kernels.distances import squared_distances
 from lindiff.kernels.eigh import (
     eigh,
     eigh_pullback,
@@ -90,6 +91,7 @@ __all__ = [
     "potri_pushforward",
     "slogdet",
     "slogdet_pullback",
+    "squared_distances",
     "syevd",
     "syevd_pullback",
     "syevd_pushforward",

@@ -119,6 +119,12 @@ cdef enum:
     # halved into gemm, which starts threads only where that pays, as OpenBLAS's trsm does at any size.
     GELQF_TRIANGLE_LEAF = 12
 
+# ---- distances -----------------------------------------------------------------------------------------
+
+cdef enum:
+    # Columns up to which points are subtracted one column after the other; above, a product of matrices.
+    SUBTRACTED_COLUMNS = 3
+
 # ---- symmetric eigenvalues -----------------------------------------------------------------------------
 
 cdef enum:

@@ -3,6 +3,7 @@
 from lindiff.linalg.cholesky import potrf, potri, sumlogdiag
 from lindiff.linalg.determinant import det, inverse, slogdet
 from lindiff.linalg.diagonals import extractdiag, extracttrian, makediag, maketrian
+from lindiff.linalg.distances import squared_distances
 from lindiff.linalg.exponential import expm, expm_frechet
 from lindiff.linalg.factors import CholeskyFactor, LUFactor, cho_factor, lu_factor
 from lindiff.linalg.gaussian import gp_logpdf, mvn_logpdf
@@ -36,6 +37,7 @@ __all__ = [
     "potrf",
     "potri",
     "slogdet",
+    "squared_distances",
     "sumlogdiag",
     "syevd",
     "syrk",

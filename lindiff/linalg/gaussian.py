@@ -246,6 +246,8 @@ def gp_logpdf(y: Any, K: Any, noise: Any = None, *, overwrite_k: bool = False) -
     if R.ndim < 2 or R.shape[-1] != n:
         raise ValueError(f"gp_logpdf: y of shape {y.shape} and K of shape {K.shape} do not fit together")
     if noise is not None:
+        if type(noise) in (int, float):  # as NumPy's arithmetic has it
+            noise = np.asarray(noise, K.dtype)
         noise = _real(noise, "gp_logpdf", "noise")
         if noise.shape[-1:] not in ((), (n,)):
             raise ValueError(
