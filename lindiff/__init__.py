@@ -45,6 +45,7 @@ __all__ = [
     "draw",
     "explain",
     "ggnvp",
+    "gp",
     "grad",
     "hessian",
     "hvp",
@@ -79,9 +80,9 @@ _NAMESPACES = ["distributed", "numpy", "scipy"]
 if TYPE_CHECKING:
     from lindiff import descent as descent
     from lindiff import distributed as distributed
+    from lindiff import gp, statespace, testing
     from lindiff import numpy as numpy
     from lindiff import scipy as scipy
-    from lindiff import statespace, testing
     from lindiff.programs.program import program as program
     from lindiff.seeing import draw as draw
     from lindiff.seeing import explain as explain

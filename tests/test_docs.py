@@ -48,7 +48,7 @@ def test_docstrings(name):
 
 @pytest.mark.parametrize(
     "module",
-    ["", ".linalg", ".statespace", ".testing", ".seeing", ".descent", ".distributed"]
+    ["", ".linalg", ".statespace", ".testing", ".seeing", ".descent", ".distributed", ".gp", ".gp.kernels"]
     + [
         ".scipy." + name
         for name in (

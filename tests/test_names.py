@@ -13,7 +13,8 @@ import scipy
 import lindiff as ld
 from lindiff.advice.elsewhere import HINTS
 
-PUBLIC = ["", "linalg", "numpy", "numpy.fft", "numpy.linalg", "scipy", "statespace", "testing"]
+PUBLIC = ["", "gp", "gp.kernels", "linalg", "numpy", "numpy.fft", "numpy.linalg", "scipy", "statespace"]
+PUBLIC += ["testing"]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -42,7 +43,7 @@ def test_namespaces_of_scipy_list_its_names():
 def test_what_is_not_needed_is_not_imported(alone):
     script = """
 import sys, lindiff
-heavy = {"scipy.stats", "scipy.optimize", "scipy.signal", "lindiff.scipy", "lindiff.statespace"}
+heavy = {"scipy.stats", "scipy.optimize", "scipy.signal", "lindiff.scipy", "lindiff.statespace", "lindiff.gp"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 print(lindiff.scipy.stats.norm.logpdf(0.5), lindiff.scipy.special.gammaln(4.0), lindiff.numpy.sum([1.0, 2.0]))
 """

@@ -1,0 +1,35 @@
+"""Points that functions of this package take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.rules._common import as_array
+
+__all__ = ["as_points"]
+
+
+def as_points(X: Any, like: Any = None) -> Any:
+    """Points as a matrix (n, d) of real floats; a vector is that of points of one dimension.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, and for another width than that of the points `like`.
+    TypeError
+        For what are no real numbers.
+    """
+    X = as_array(X)
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"points are real numbers, got dtype {X.dtype}")
+    X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(np.float64)
+    if X.ndim not in (1, 2):
+        raise ValueError(f"points are a matrix with a row for each, got shape {X.shape}")
+    X = X[:, None] if X.ndim == 1 else X
+    if like is not None:
+        width = np.shape(like)[1] if np.ndim(like) == 2 else 1
+        if X.shape[1] != width:
+            raise ValueError(f"points have {X.shape[1]} columns where the others have {width}")
+    return X

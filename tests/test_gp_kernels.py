@@ -1,0 +1,280 @@
+"""Covariance functions: scikit-learn's values, derivatives at and off coincident points, tiles, trees."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff.core.pytree import flatten
+from lindiff.gp import covariances, kernels
+from lindiff.gp.kernels import (
+    RBF,
+    ArcCosine,
+    ConstantKernel,
+    Coregionalized,
+    DotProduct,
+    ExpSineSquared,
+    Gibbs,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    SpectralMixture,
+    WhiteKernel,
+)
+from lindiff.testing import check_grads
+
+SCALES = np.array([1.0, 2.0, 0.5])
+
+
+def growing(params, X):
+    return np.exp(params[0] + X @ params[1])
+
+
+def layer(weights, X):
+    return np.tanh(X @ weights)
+
+
+def smooth_kernels():
+    rng = np.random.default_rng(0)
+    return {
+        "RBF": RBF(SCALES),
+        "RBF of one scale": RBF(0.7),
+        "Matern 5/2": Matern(SCALES, nu=2.5),
+        "Matern 3.7": Matern(SCALES, nu=3.7),
+        "Matern infinite": Matern(SCALES, nu=np.inf),
+        "RationalQuadratic": RationalQuadratic(1.3, 0.7),
+        "ExpSineSquared": ExpSineSquared(1.2, np.array([2.5, 3.0, 4.0])),
+        "DotProduct": DotProduct(0.7),
+        "Polynomial": Polynomial(0.5, degree=3),
+        "ArcCosine 2": ArcCosine(1.3, 0.4, order=2),
+        "SpectralMixture": SpectralMixture(np.array([1.0, 2.0]), *(0.3 * rng.random((2, 2, 3)))),
+        "Gibbs": Gibbs(growing, (0.1, np.array([0.2, 0.3, -0.1]))),
+        "warped": RBF().warped(layer, rng.standard_normal((3, 2))),
+        "sum": 2.0 * RBF(SCALES) + Matern(nu=2.5).on([0, 2]) ** 2,
+        "product": (RBF(SCALES) + 0.5) * DotProduct(),
+    }
+
+
+def rough_kernels():
+    return {
+        "Matern 1/2": Matern(SCALES, nu=0.5),
+        "Matern 0.8": Matern(SCALES, nu=0.8),
+        "Matern 3/2": Matern(SCALES, nu=1.5),
+        "ArcCosine 0": ArcCosine(np.array([1.0, 2.0, 0.5]), 0.4, order=0),
+        "ArcCosine 1": ArcCosine(order=1),
+    }
+
+
+ALL = smooth_kernels() | rough_kernels()
+
+
+def points(*counts):
+    rng = np.random.default_rng(1)
+    return [rng.standard_normal((count, 3)) for count in counts]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_matrices(name):
+    kernel, (X, Z) = ALL[name], points(7, 5)
+    Z[0] = X[0]
+    K = kernel(X)
+    assert np.array_equal(K, K.T)
+    np.testing.assert_allclose(np.diag(K), kernel.diag(X), rtol=1e-12)
+    np.testing.assert_allclose(kernel(X, X), K, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(kernel(X, Z)[0, 0], K[0, 0], rtol=1e-12)
+    assert np.linalg.eigvalsh(K)[0] > -1e-12 * np.trace(K)
+    single = kernel(X.astype(np.float32))
+    np.testing.assert_allclose(single, K, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_derivatives(name):
+    kernel, (X, Z) = ALL[name], points(4, 3)
+    W = np.random.default_rng(2).standard_normal((4, 4))
+    check_grads(lambda kernel: np.sum(W * kernel(X)), (kernel,), rtol=1e-5)
+    check_grads(lambda kernel, X, Z: np.sum(W[:, :3] * kernel(X, Z)), (kernel, X, Z), rtol=1e-5)
+    check_grads(lambda X: np.sum(W * kernel(X)), (X,), rtol=1e-5)
+    check_grads(lambda kernel, X: np.sum(kernel.diag(X)), (kernel, X), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", smooth_kernels())
+def test_derivatives_at_coincident_points(name):
+    kernel, (X,) = ALL[name], points(4)
+    W = np.random.default_rng(2).standard_normal((4, 4))
+    check_grads(lambda kernel, X, Z: np.sum(W * kernel(X, Z)), (kernel, X, X.copy()), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("nu", "slope"), [(1.5, 3.0), (2.5, 5 / 3), (3.7, 3.7 / 2.7), (np.inf, 1.0)])
+def test_mean_square_derivatives(nu, slope):
+    """``∂²k/∂x∂x' = ν/(ν-1) / l²`` at distance zero."""
+
+    def between(x, z):
+        return Matern(nu=nu)(x[None, None], z[None, None])[0, 0]
+
+    x = np.array(0.3)
+    (xx, xz), (zx, zz) = ld.hessian(between, argnums=(0, 1))(x, x)
+    np.testing.assert_allclose([xx, xz, zx, zz], [-slope, slope, slope, -slope])
+
+
+def test_one_derivative_is_missing_where_a_kernel_has_a_kink():
+    X = np.zeros((2, 1))
+    assert np.all(ld.grad(lambda X: np.sum(Matern(nu=0.5)(X, X)))(X) == 0)
+
+
+def sklearns():
+    theirs = pytest.importorskip("sklearn.gaussian_process.kernels")
+    return [
+        (RBF(SCALES), theirs.RBF(SCALES)),
+        *((Matern(SCALES, nu=nu), theirs.Matern(SCALES, nu=nu)) for nu in (0.5, 0.8, 1.5, 2.5, 3.7, np.inf)),
+        (RationalQuadratic(1.3, 0.7), theirs.RationalQuadratic(1.3, 0.7)),
+        (DotProduct(0.7), theirs.DotProduct(0.7)),
+        (ExpSineSquared(0.8, 1.7).on(0), None),
+        (
+            2.0 * RBF(SCALES) + WhiteKernel(0.3) * Matern(nu=0.5) ** 2 + ConstantKernel(0.5),
+            2.0 * theirs.RBF(SCALES)
+            + theirs.WhiteKernel(0.3) * theirs.Matern(nu=0.5) ** 2
+            + theirs.ConstantKernel(0.5),
+        ),
+    ]
+
+
+def test_values_of_sklearn():
+    X, Z = points(6, 4)
+    for ours, theirs in sklearns():
+        if theirs is not None:
+            np.testing.assert_allclose(ours(X), theirs(X), rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(ours(X, Z), theirs(X, Z), rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(ours.diag(X), theirs.diag(X), rtol=1e-12)
+    from sklearn.gaussian_process.kernels import ExpSineSquared as Theirs
+
+    np.testing.assert_allclose(ExpSineSquared(0.8, 1.7)(X[:, 0]), Theirs(0.8, 1.7)(X[:, :1]))
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 600])
+@pytest.mark.parametrize("m", [None, 511, 513])
+def test_tiles(n, m):
+    rng = np.random.default_rng(n)
+    X, Z = rng.standard_normal((n, 2)), None if m is None else rng.standard_normal((m, 2))
+    kernel = 1.5 * RBF(np.array([1.0, 2.0])) + WhiteKernel(0.1)
+
+    def at_once(kernel, X, Z):
+        X = X / kernel.k1.k2.length_scale
+        Y = X if Z is None else Z / kernel.k1.k2.length_scale
+        K = kernel.k1.k1.constant_value * np.exp(-0.5 * np.sum((X[:, None] - Y) ** 2, axis=-1))
+        return K + kernel.k2.noise_level * np.eye(n) if Z is None else K
+
+    W = rng.standard_normal((n, n if m is None else m))
+    np.testing.assert_allclose(kernel(X, Z), at_once(kernel, X, Z), rtol=1e-11, atol=1e-300)
+    argnums = (0, 1) if m is None else (0, 1, 2)
+    functions = [lambda kernel, X, Z: np.sum(W * kernel(X, Z)), lambda *args: np.sum(W * at_once(*args))]
+    found, expected = (flatten(ld.grad(f, argnums)(kernel, X, Z))[0] for f in functions)
+    assert len(found) == 2 + len(argnums)
+    for got, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, other, rtol=1e-8, atol=1e-8)
+
+
+def test_a_matrix_may_be_overwritten_before_the_way_back():
+    X, y = np.random.default_rng(0).standard_normal((300, 2)), np.zeros(300)
+
+    def scaled(kernel):
+        K = kernel(X)
+        K *= 2.0
+        return ld.linalg.gp_logpdf(y, K, 1.0)
+
+    expected = ld.grad(lambda kernel: ld.linalg.gp_logpdf(y, 2 * kernel(X), 1.0))(RBF())
+    np.testing.assert_allclose(ld.grad(scaled)(RBF()).length_scale, expected.length_scale)
+
+
+def test_empty_sets():
+    kernel = RBF() + WhiteKernel()
+    assert kernel(np.zeros((0, 2))).shape == (0, 0)
+    assert kernel(np.zeros((3, 2)), np.zeros((0, 2))).shape == (3, 0)
+    assert np.all(ld.grad(lambda X: np.sum(kernel(X)))(np.zeros((0, 2))) == np.zeros((0, 2)))
+
+
+def test_several_outputs():
+    rng = np.random.default_rng(0)
+    W, kappa = rng.standard_normal((3, 2)), np.array([0.1, 0.2, 0.3])
+    X = np.column_stack([rng.standard_normal(6), [0, 1, 2, 0, 1, 2], rng.standard_normal(6)])
+    kernel = Coregionalized(Matern(nu=1.5), W, kappa, column=1)
+    which, B = X[:, 1].astype(int), W @ W.T + np.diag(kappa)
+    expected = B[np.ix_(which, which)] * Matern(nu=1.5)(X[:, [0, 2]])
+    np.testing.assert_allclose(kernel(X), expected)
+    check_grads(lambda kernel: np.sum(np.sin(kernel(X))), (kernel,), rtol=1e-5)
+    with pytest.raises(ValueError, match="column 1 of points holds numbers 0 to 2"):
+        kernel(X + 1)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("kind", [RBF, Matern, RationalQuadratic])
+def test_scales_far_from_one(kind, scale):
+    (X,) = points(4)
+    K, found = kind(scale)(X), ld.grad(lambda kernel, X: np.sum(kernel(X)), argnums=(0, 1))(kind(scale), X)
+    np.testing.assert_allclose(K, np.eye(4) if scale < 1 else np.ones((4, 4)), atol=1e-140)
+    assert np.all(np.isfinite(found[0].length_scale))
+    assert np.all(np.isfinite(found[1]))
+
+
+def test_kernels_are_trees():
+    kernel = 2.0 * RBF(SCALES) + WhiteKernel(0.5)
+    (X,) = points(5)
+    gradient = ld.grad(lambda kernel: np.sum(kernel(X)))(kernel)
+    assert type(gradient) is kernels.Sum
+    np.testing.assert_allclose(gradient.k2.noise_level, 5.0)
+    assert repr(kernel) == (
+        "ConstantKernel(constant_value=2) * RBF(length_scale=[1, 2, 0.5]) + WhiteKernel(noise_level=0.5)"
+    )
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(kernel))(X), kernel(X))
+    by_program = ld.program(lambda scale: np.sum(np.sin(RBF(scale)(X))))
+    for scale in (0.5, 2.0):
+        np.testing.assert_allclose(by_program(scale), np.sum(np.sin(RBF(scale)(X))))
+
+
+def test_kernels_of_ones_own():
+    import dataclasses
+    from typing import Any
+
+    @dataclasses.dataclass(frozen=True)
+    class Brownian(kernels.Kernel):
+        rate: Any = 1.0
+
+        def between(self, F, G):
+            return self.rate * np.minimum(F, G.T)
+
+        def variances(self, F):
+            return self.rate * F[:, 0]
+
+    t = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_array_equal((2.0 * Brownian())(t), 2 * np.minimum(t[:, None], t))
+    np.testing.assert_array_equal(Brownian().diag(t), t)
+    assert ld.grad(lambda kernel: np.sum(kernel(t)))(Brownian()).rate == 15.0
+
+
+def test_bad_input():
+    X = np.zeros((3, 2))
+    with pytest.raises(ValueError, match=r"RBF: length_scale of shape \(3,\) for points of 2 columns"):
+        RBF(np.ones(3))(X)
+    with pytest.raises(ValueError, match="points have 1 columns where the others have 2"):
+        RBF()(X, np.zeros((3, 1)))
+    with pytest.raises(ValueError, match=r"points are a matrix with a row for each, got shape \(1, 3, 2\)"):
+        RBF()(X[None])
+    with pytest.raises(TypeError, match="points are real numbers, got dtype complex128"):
+        RBF()(X + 1j)
+    with pytest.raises(ValueError, match=r"kernel on columns \[2\]: points have 2 columns"):
+        RBF().on(2)(X)
+    with pytest.raises(TypeError, match="added to, or multiplied by, a kernel or a number, not a str"):
+        RBF() + "x"
+    with pytest.raises(ValueError, match="nu must be greater than 0"):
+        Matern(nu=-1.0)(X)
+    with pytest.raises(ValueError, match=r"a row for each"):
+        RBF().warped(lambda params, X: X[:1])(X)
+    with pytest.raises(ValueError, match="order is 0, 1 or 2"):
+        ArcCosine(order=3)(X)
+
+
+def test_tiles_are_smaller_than_these_matrices():
+    assert covariances.ROWS < 600
+    assert covariances.IN_ONE_TILE < 600 * 513
