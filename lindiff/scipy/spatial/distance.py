@@ -23,7 +23,8 @@ import numpy as np
 import scipy.spatial.distance
 
 from lindiff.core.variable import value
-from lindiff.rules._common import as_array
+from lindiff.linalg import squared_distances
+from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.scipy._by_formula import by_formula
 from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy._rest import names_of, rest_of
@@ -140,6 +141,18 @@ def _formula(name: str, metric: str) -> Callable[..., Any]:
     return formula
 
 
+def _is_euclidean(metric: str, keywords: dict[str, Any]) -> bool:
+    return metric in ("euclidean", "sqeuclidean") and all(x is None for x in keywords.values())
+
+
+def _euclidean(metric: str, r2: Any) -> Any:
+    """Distances of squared ones; the derivative at 0 counts as 0."""
+    if metric == "sqeuclidean":
+        return r2
+    is_zero = np.equal(value(r2), 0)
+    return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, r2)))
+
+
 def _blocks(count: int, size: int) -> list[slice]:
     """Parts of ``count`` rows, each of so many coordinates that memory holds them."""
     rows = max(IN_ONE_BLOCK // max(size, 1), 1)
@@ -160,8 +173,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
     Notes
     -----
-    Derivatives are those of the formula, block by block: O(m k) memory, O(m k n) time.  At distance 0 the
-    derivative is 0.
+    Of the Euclidean metrics without weights, distances and derivatives are products of matrices,
+    :func:`lindiff.linalg.squared_distances`.  Other derivatives are those of the formula, block by block:
+    O(m k) memory, O(m k n) time.  At distance 0 the derivative is 0.
 
     Examples
     --------
@@ -182,6 +196,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     metric = metric.lower()
     formula = _formula("cdist", metric)
     keywords = _keywords("cdist", metric, {"out": out, **kwargs}, XA, XB)
+
+    if _is_euclidean(metric, keywords) and depends_on_variables([XA, XB]):
+        return _euclidean(metric, squared_distances(XA, XB))
 
     def of_scipy(XA: Any, XB: Any, keywords: dict[str, Any]) -> Any:
         return scipy.spatial.distance.cdist(XA, XB, metric, **keywords)
@@ -220,6 +237,9 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     metric = metric.lower()
     formula = _formula("pdist", metric)
     keywords = _keywords("pdist", metric, {"out": out, **kwargs}, X)
+
+    if _is_euclidean(metric, keywords) and depends_on_variables(X):
+        return _euclidean(metric, squared_distances(X, X)[first, second])
 
     def of_scipy(X: Any, keywords: dict[str, Any]) -> Any:
         return scipy.spatial.distance.pdist(X, metric, **keywords)
