@@ -5,17 +5,31 @@ Plain functions of kernels, points and observations, differentiable in all of th
 
 from lindiff.gp import kernels
 from lindiff.gp.acquisition import expected_improvement, upper_confidence_bound
+from lindiff.gp.fitting import FitResult, fit, inducing_points, kernel_for
+from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
+from lindiff.gp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, fitc_log_likelihood, sparse_bound
 
 __all__ = [
+    "Bernoulli",
+    "FitResult",
+    "Gaussian",
+    "LaplacePosterior",
+    "Likelihood",
+    "Poisson",
     "Posterior",
     "SparsePosterior",
     "condition",
+    "condition_laplace",
     "condition_sparse",
     "expected_improvement",
+    "fit",
     "fitc_log_likelihood",
+    "inducing_points",
+    "kernel_for",
     "kernels",
+    "laplace_log_likelihood",
     "log_marginal_likelihood",
     "sparse_bound",
     "upper_confidence_bound",

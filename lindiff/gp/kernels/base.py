@@ -131,7 +131,7 @@ class Kernel:
         shown = (
             f"{x.name}={_shown(getattr(self, x.name))}"
             for x in fields
-            if x.name in searched or not _is_default(self, x)
+            if x.name in searched or not (x.name.endswith("_bounds") or _is_default(self, x))
         )
         return f"{type(self).__name__}({', '.join(shown)})"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
-from lindiff.gp.kernels.base import STATIC, Kernel
+from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
 from lindiff.linalg import squared_distances
 
 __all__ = ["Coregionalized", "Gibbs"]
@@ -73,7 +73,9 @@ class Coregionalized(Kernel):
     W : (P, r) array
         What each of P outputs has of r processes.
     kappa : (P,) array
-        What each has of its own; positive.
+        What each has of its own.
+    kappa_bounds : pair of numbers or "fixed"
+        Of a search, which goes by logarithms of kappa.
     column : int
         Which column of the points holds the number of the output, 0 to P - 1.
 
@@ -95,6 +97,7 @@ class Coregionalized(Kernel):
     kernel: Kernel
     W: Any = None
     kappa: Any = None
+    kappa_bounds: Bounds = field(default=BOUNDS, metadata=STATIC)
     column: int = field(default=-1, metadata=STATIC)
 
     def features(self, X: Any) -> Any:

@@ -35,6 +35,8 @@ class Stationary(Kernel):
 
 def scaled(X: Any, length_scale: Any, name: str) -> Any:
     """Points in units of their length scales."""
+    if isinstance(length_scale, (list, tuple)):
+        length_scale = np.stack(length_scale)
     shape = np.shape(length_scale)
     if len(shape) > 1 or (len(shape) == 1 and shape[0] not in (1, X.shape[1])):
         raise ValueError(

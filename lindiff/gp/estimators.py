@@ -1,0 +1,591 @@
+"""scikit-learn's estimators: regression and classification by Gaussian processes, linear regression.
+
+Names, parameters and attributes are those of ``sklearn.gaussian_process``, whose kernels are taken, too.
+Needs scikit-learn.
+
+Examples
+--------
+>>> import numpy as np
+>>> from lindiff.gp.estimators import GaussianProcessRegressor
+>>> X = np.linspace(0, 6, 40)[:, None]
+>>> model = GaussianProcessRegressor().fit(X, np.sin(X[:, 0]))
+>>> model.predict(np.array([[np.pi / 2]])).round(3)
+array([1.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from lindiff.gp.fitting import fit, inducing_points, kernel_for
+from lindiff.gp.hyperparameters import Hyperparameters
+from lindiff.gp.kernels import Kernel
+from lindiff.gp.kernels.translated import from_sklearn
+from lindiff.gp.laplace import condition_laplace
+from lindiff.gp.likelihoods import Bernoulli
+from lindiff.gp.regression import condition, log_marginal_likelihood
+from lindiff.gp.sparse import condition_sparse, sparse_bound
+from lindiff.transforms.reverse import value_and_grad
+
+__all__ = [
+    "BayesianLinearRegression",
+    "GaussianProcessClassifier",
+    "GaussianProcessRegressor",
+    "SparseGaussianProcessRegressor",
+]
+
+
+class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """What both regressions share: scaled targets, searches, predictions, draws."""
+
+    kernel: Any
+    alpha: Any
+    optimizer: Any
+    n_restarts_optimizer: int
+    normalize_y: bool
+    random_state: Any
+
+    # -- fitting ------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Find the kernel's numbers, unless `optimizer` is None, and condition on the data.
+
+        Parameters
+        ----------
+        X : (n, d) array
+        y : (n,) or (n, k) array
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        if np.ndim(self.alpha) and np.shape(self.alpha) != (len(X),):
+            raise ValueError(
+                f"alpha must be a scalar or an array with same number of entries as y. "
+                f"({np.shape(self.alpha)[0]} != {len(X)})"
+            )
+        mean, std = np.zeros(y.shape[1:]), np.ones(y.shape[1:])
+        if self.normalize_y:
+            mean, std = np.mean(y, axis=0), np.std(y, axis=0)
+            std = np.where(std > 0, std, 1.0)
+        self._y_train_mean, self._y_train_std = mean, std
+        self.X_train_, self.y_train_ = X, (y - mean) / std
+        kernel = kernel_for(X, self.y_train_) if self.kernel is None else from_sklearn(self.kernel)
+        self.kernel_ = self._found(kernel)
+        self.log_marginal_likelihood_value_ = float(self._log_likelihood(self.kernel_))
+        self._posterior = self._conditioned()
+        return self
+
+    def _found(self, kernel: Kernel) -> Kernel:
+        raise NotImplementedError
+
+    def _log_likelihood(self, kernel: Kernel) -> Any:
+        raise NotImplementedError
+
+    def _conditioned(self) -> Any:
+        raise NotImplementedError
+
+    def _by_optimizer(self, kernel: Kernel) -> Kernel:
+        """By a function ``optimizer(obj_func, initial_theta, bounds)`` as scikit-learn has it."""
+        hyper = Hyperparameters(kernel)
+        of_theta = value_and_grad(lambda theta: self._log_likelihood(hyper.kernel_at(theta)))
+
+        def objective(theta: Any, eval_gradient: bool = True) -> Any:
+            value, gradient = of_theta(np.asarray(theta))
+            return (-float(value), -gradient) if eval_gradient else -float(value)
+
+        rng = check_random_state(self.random_state)
+        starts = [hyper.theta]
+        starts += [
+            np.clip(hyper.theta + rng.standard_normal(len(hyper.theta)), *hyper.bounds.T)
+            for _ in range(self.n_restarts_optimizer)
+        ]
+        found = [self.optimizer(objective, theta, hyper.bounds) for theta in starts]
+        return hyper.kernel_at(np.asarray(min(found, key=lambda pair: pair[1])[0]))
+
+    def log_marginal_likelihood(
+        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
+    ) -> Any:
+        """The log marginal likelihood, or its bound, at logarithms `theta` of the kernel's numbers.
+
+        Parameters
+        ----------
+        theta : (k,) array, optional
+            By default that of the fitted kernel.
+        eval_gradient : bool
+            Whether the gradient by theta is returned, too.
+        clone_kernel : bool
+            As in scikit-learn; kernels are never changed here.
+
+        Returns
+        -------
+        number, or (number, (k,) array)
+        """
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        hyper = Hyperparameters(self.kernel_)
+
+        def of_theta(theta: Any) -> Any:
+            return self._log_likelihood(hyper.kernel_at(theta))
+
+        theta = np.asarray(theta, np.float64)
+        if not eval_gradient:
+            return float(of_theta(theta))
+        value, gradient = value_and_grad(of_theta)(theta)
+        return float(value), gradient
+
+    # -- predicting ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Expected targets at points, and how uncertain they are.
+
+        Parameters
+        ----------
+        X : (m, d) array
+        return_std, return_cov : bool
+            Whether standard deviations (m,) or covariances (m, m) are returned, too; of several targets with
+            a last axis for these.
+
+        Returns
+        -------
+        (m,) or (m, k) array, or a pair of arrays
+
+        Notes
+        -----
+        Before `fit` it is the process itself, of mean zero.
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        if not hasattr(self, "X_train_"):
+            return self._predicted_before(X, return_std, return_cov)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        scale, posterior = self._y_train_std, self._posterior
+        mean = scale * posterior.mean(X) + self._y_train_mean
+        noise = self.kernel_.noise(self.kernel_.features(X))
+        if return_std:
+            std = posterior.std(X, noise)
+            return mean, std * scale if np.ndim(scale) == 0 else std[:, None] * scale
+        if return_cov:
+            cov = posterior.cov(X, noise)
+            return mean, cov * scale**2 if np.ndim(scale) == 0 else cov[:, :, None] * scale**2
+        return mean
+
+    def _predicted_before(self, X: Any, return_std: bool, return_cov: bool) -> Any:
+        X = check_array(X, dtype=np.float64)
+        kernel = kernel_for(X, np.ones(1)) if self.kernel is None else from_sklearn(self.kernel)
+        mean = np.zeros(len(X))
+        if return_cov:
+            return mean, kernel(X)
+        return (mean, np.sqrt(kernel.diag(X))) if return_std else mean
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
+        """Draws of targets at points: (m, n_samples), or (m, k, n_samples)."""
+        rng = check_random_state(random_state)
+        mean, cov = self.predict(X, return_cov=True)
+        if mean.ndim == 1:
+            return rng.multivariate_normal(mean, cov, n_samples).T
+        draws = [rng.multivariate_normal(mean[:, k], cov[..., k], n_samples).T for k in range(mean.shape[1])]
+        return np.stack(draws, axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+class GaussianProcessRegressor(_Regressor):
+    """Regression by a Gaussian process.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        Of `lindiff.gp.kernels` or of scikit-learn; its bounds are those of the search.  By default
+        :func:`lindiff.gp.kernel_for` the data, with noise; scikit-learn's default is fixed instead.
+    alpha : float or (n,) array
+        Variance of noise that is added to the kernel's.
+    optimizer : "fmin_l_bfgs_b", callable or None
+        Of the kernel's numbers; None leaves them as they are, a callable is called with
+        ``(obj_func, initial_theta, bounds)`` and returns theta and the value there.
+    n_restarts_optimizer : int
+        Further searches, from numbers drawn about the first ones.
+    normalize_y : bool
+        Whether targets are scaled to mean 0 and variance 1.
+    copy_X_train : bool
+        As in scikit-learn: whether points are copied.
+    n_targets : int, optional
+        As in scikit-learn; the data say it.
+    random_state : int, RandomState or None
+        Of restarts.
+
+    Attributes
+    ----------
+    kernel_ : lindiff.gp.kernels.Kernel
+        With the numbers that were found.
+    X_train_, y_train_ : array
+    L_, alpha_ : array
+        Cholesky factor of the covariance of the targets, and its solution of them.
+    log_marginal_likelihood_value_ : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp.estimators import GaussianProcessRegressor
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(40)
+    >>> mean, std = GaussianProcessRegressor().fit(X, y).predict(np.array([[2.0]]), return_std=True)
+    >>> mean.round(1), std.round(1)
+    (array([0.8]), array([0.1]))
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alpha: Any = 1e-10,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        normalize_y: bool = False,
+        copy_X_train: bool = True,
+        n_targets: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel, self.alpha, self.optimizer = kernel, alpha, optimizer
+        self.n_restarts_optimizer, self.normalize_y = n_restarts_optimizer, normalize_y
+        self.copy_X_train, self.n_targets, self.random_state = copy_X_train, n_targets, random_state
+
+    def fit(self, X: Any, y: Any) -> Any:
+        super().fit(X, y)
+        if self.copy_X_train:
+            self.X_train_ = np.array(self.X_train_)
+        self.L_, self.alpha_ = self._posterior.L, self._posterior.alpha
+        return self
+
+    fit.__doc__ = _Regressor.fit.__doc__
+
+    def _found(self, kernel: Kernel) -> Kernel:
+        if self.optimizer is None:
+            return kernel
+        if callable(self.optimizer):
+            return self._by_optimizer(kernel)
+        _check_optimizer(self.optimizer)
+        found = fit(
+            self.X_train_,
+            self.y_train_,
+            kernel,
+            self.alpha,
+            restarts=self.n_restarts_optimizer,
+            rng=_seed(self.random_state),
+        )
+        return found.kernel
+
+    def _log_likelihood(self, kernel: Kernel) -> Any:
+        return log_marginal_likelihood(kernel, self.X_train_, self.y_train_, self.alpha)
+
+    def _conditioned(self) -> Any:
+        return condition(self.kernel_, self.X_train_, self.y_train_, self.alpha)
+
+
+class SparseGaussianProcessRegressor(_Regressor):
+    """Regression by a Gaussian process with inducing points: linear in the number of observations.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        As in `GaussianProcessRegressor`; its noise, or `alpha`, has to be a positive number.
+    n_inducing : int
+        Number of inducing points.
+    inducing : (U, d) array, optional
+        Where they begin instead.
+    fixed_inducing : bool
+        Whether they stay there.
+    alpha, optimizer, n_restarts_optimizer, normalize_y, random_state
+        As in `GaussianProcessRegressor`; a callable `optimizer` changes the kernel alone.
+
+    Attributes
+    ----------
+    kernel_ : lindiff.gp.kernels.Kernel
+    inducing_points_ : (U, d) array
+    log_marginal_likelihood_value_ : float
+        The bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp.estimators import SparseGaussianProcessRegressor
+    >>> X = np.linspace(0, 60, 2000)[:, None]
+    >>> model = SparseGaussianProcessRegressor(n_inducing=40, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.predict(np.array([[np.pi / 2]])).round(2)
+    array([1.])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_inducing: int = 100,
+        inducing: Any = None,
+        fixed_inducing: bool = False,
+        alpha: float = 1e-10,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        normalize_y: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel, self.n_inducing, self.inducing = kernel, n_inducing, inducing
+        self.fixed_inducing, self.alpha, self.optimizer = fixed_inducing, alpha, optimizer
+        self.n_restarts_optimizer, self.normalize_y = n_restarts_optimizer, normalize_y
+        self.random_state = random_state
+
+    def _found(self, kernel: Kernel) -> Kernel:
+        inducing = self.n_inducing if self.inducing is None else self.inducing
+        rng = np.random.default_rng(_seed(self.random_state))
+        if isinstance(self.optimizer, str):
+            _check_optimizer(self.optimizer)
+            found = fit(
+                self.X_train_,
+                self.y_train_,
+                kernel,
+                self.alpha,
+                inducing=inducing,
+                fixed_inducing=self.fixed_inducing,
+                restarts=self.n_restarts_optimizer,
+                rng=rng,
+            )
+            self.inducing_points_ = found.Z
+            return found.kernel
+        self.inducing_points_ = (
+            np.asarray(inducing, np.float64)
+            if np.ndim(inducing)
+            else inducing_points(self.X_train_, inducing, rng)
+        )
+        return kernel if self.optimizer is None else self._by_optimizer(kernel)
+
+    def _log_likelihood(self, kernel: Kernel) -> Any:
+        return sparse_bound(kernel, self.X_train_, self.y_train_, self.inducing_points_, self.alpha)
+
+    def _conditioned(self) -> Any:
+        return condition_sparse(self.kernel_, self.X_train_, self.y_train_, self.inducing_points_, self.alpha)
+
+
+class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
+    """Classification by Gaussian processes and Laplace's approximation.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        As in `GaussianProcessRegressor`; its noise is one of the process.
+    optimizer : "fmin_l_bfgs_b" or None
+    n_restarts_optimizer : int
+    likelihood : Likelihood, optional
+        Of two classes; by default `lindiff.gp.Bernoulli` with logits, as scikit-learn's.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : (c,) array
+    kernels_ : list of Kernel
+        With the numbers that were found: one for two classes, else one for each class against the others.
+    log_marginal_likelihood_value_ : float
+        The mean of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp.estimators import GaussianProcessClassifier
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> GaussianProcessClassifier().fit(X, ["left", "left", "right", "right"]).predict([[-1.5], [3.0]])
+    array(['left', 'right'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        likelihood: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel, self.optimizer, self.n_restarts_optimizer = kernel, optimizer, n_restarts_optimizer
+        self.likelihood, self.random_state = likelihood, random_state
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Find the kernel's numbers, unless `optimizer` is None, and condition on the data.
+
+        Parameters
+        ----------
+        X : (n, d) array
+        y : (n,) array
+            Names or numbers of classes.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"GaussianProcessClassifier requires 2 or more distinct classes; got {len(self.classes_)} "
+                f"class (only class {self.classes_[0]} is present)"
+            )
+        likelihood = Bernoulli() if self.likelihood is None else self.likelihood
+        kernel = self._start(X)
+        sought = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        self._posteriors = []
+        for k in sought:
+            of_class = (numbers == k).astype(np.float64)
+            found = kernel
+            if self.optimizer is not None:
+                _check_optimizer(self.optimizer)
+                restarts, rng = self.n_restarts_optimizer, _seed(self.random_state)
+                found = fit(X, of_class, kernel, likelihood=likelihood, restarts=restarts, rng=rng).kernel
+            self._posteriors.append(condition_laplace(found, X, of_class, likelihood))
+        self.kernels_ = [posterior.kernel for posterior in self._posteriors]
+        self.log_marginal_likelihood_value_ = float(np.mean([p.log_likelihood for p in self._posteriors]))
+        return self
+
+    def _start(self, X: Any) -> Kernel:
+        if self.kernel is not None:
+            return from_sklearn(self.kernel)
+        start: Any = kernel_for(X, np.array([-1.0, 1.0]))
+        return start.k1  # of variance one, without noise
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of classes at points: (m, c)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        found = np.stack([posterior.expected(X) for posterior in self._posteriors], axis=1)
+        if found.shape[1] == 1:
+            return np.concatenate([1 - found, found], axis=1)
+        return found / np.sum(found, axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class at points: (m,)."""
+        check_is_fitted(self)
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+
+class BayesianLinearRegression(RegressorMixin, BaseEstimator):
+    """Linear regression with normal weights, whose variance and that of the noise maximize the evidence.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Whether there is an intercept, of which nothing is known before.
+
+    Attributes
+    ----------
+    coef_ : (d,) array
+        Expectations of the weights.
+    intercept_ : float
+    sigma_ : (d, d) array
+        Their covariances.
+    alpha_, lambda_ : float
+        Precisions of the noise and of the weights.
+    log_marginal_likelihood_value_ : float
+        The evidence of the targets, less their mean where there is an intercept.
+
+    Notes
+    -----
+    One singular value decomposition, after which a step of the search costs O(d): MacKay (1992), Bayesian
+    interpolation, Neural Computation 4; Bishop (2006), section 3.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp.estimators import BayesianLinearRegression
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> model = BayesianLinearRegression().fit(X, X @ np.array([1.0, -2.0]) + 3)
+    >>> model.coef_.round(2), model.intercept_.round(2)
+    (array([ 1., -2.]), np.float64(3.0))
+    """
+
+    def __init__(self, *, fit_intercept: bool = True) -> None:
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Find both variances, and the weights given the data.
+
+        Parameters
+        ----------
+        X : (n, d) array
+        y : (n,) array
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        center, offset = (X.mean(axis=0), y.mean()) if self.fit_intercept else (np.zeros(X.shape[1]), 0.0)
+        U, s, Vt = np.linalg.svd(X - center, full_matrices=False)
+        evidence = _Evidence(s, U.T @ (y - offset), y - offset)
+        weights_var, noise_var = evidence.maximum()
+        shrunk = weights_var * s / (weights_var * s * s + noise_var)
+        self.coef_ = Vt.T @ (shrunk * evidence.projected)
+        self.intercept_ = offset - center @ self.coef_
+        kept = weights_var * noise_var / (weights_var * s * s + noise_var)
+        self.sigma_ = weights_var * (np.eye(X.shape[1]) - Vt.T @ Vt) + (Vt.T * kept) @ Vt
+        self.alpha_, self.lambda_ = 1 / noise_var, 1 / weights_var
+        self.log_marginal_likelihood_value_ = float(evidence(np.log([weights_var, noise_var])))
+        self._center = center
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Expected targets (m,), and with `return_std` their standard deviations, noise included."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        mean = X @ self.coef_ + self.intercept_
+        if not return_std:
+            return mean
+        about = X - self._center
+        return mean, np.sqrt(np.sum((about @ self.sigma_) * about, axis=1) + 1 / self.alpha_)
+
+
+class _Evidence:
+    """``log N(y | 0, v X Xᵀ + s I)`` by the singular values of X."""
+
+    def __init__(self, singular: Any, projected: Any, y: Any) -> None:
+        self.singular, self.projected, self.count = singular, projected, len(y)
+        self.rest = max(float(y @ y - projected @ projected), 0.0)  # of y outside of X's range
+        self.scale = float(np.mean(y * y)) or 1.0
+
+    def __call__(self, logs: Any) -> Any:
+        weights_var, noise_var = np.exp(logs[0]), np.exp(logs[1])
+        variances = weights_var * self.singular**2 + noise_var
+        beside = self.count - len(self.singular)
+        squares = np.sum(self.projected**2 / variances) + self.rest / noise_var
+        logs_of = np.sum(np.log(variances)) + beside * np.log(noise_var) + self.count * np.log(2 * np.pi)
+        return -0.5 * (squares + logs_of)
+
+    def maximum(self) -> Any:
+        """Variances of the weights and of the noise."""
+        of_targets = np.log(self.scale)
+        of_inputs = np.log(np.mean(self.singular**2) / self.count) if np.any(self.singular) else 0.0
+        bounds = [(x - 30.0, x + 30.0) for x in (of_targets - of_inputs, of_targets)]
+        start = np.array([of_targets - of_inputs, of_targets - 2.0])
+        of_logs = value_and_grad(lambda logs: -self(logs))
+        return np.exp(scipy.optimize.minimize(of_logs, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+
+def _check_optimizer(optimizer: Any) -> None:
+    if optimizer != "fmin_l_bfgs_b":
+        raise ValueError(f"Unknown optimizer {optimizer}: give 'fmin_l_bfgs_b', None or a callable.")
+
+
+def _seed(random_state: Any) -> Any:
+    """What NumPy's generators begin with, of what scikit-learn's estimators take."""
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        return random_state
+    return int(check_random_state(random_state).randint(2**31 - 1))

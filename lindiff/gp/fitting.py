@@ -1,0 +1,373 @@
+"""Kernels, noise and inducing points by maximum likelihood, or a posteriori."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.cluster.vq
+import scipy.optimize
+
+from lindiff.gp.hyperparameters import Hyperparameters
+from lindiff.gp.kernels import RBF, ConstantKernel, Kernel, WhiteKernel
+from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
+from lindiff.gp.likelihoods import Likelihood
+from lindiff.gp.points import as_points
+from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood, residuals
+from lindiff.gp.sparse import SparsePosterior, condition_sparse, sparse_bound
+from lindiff.statespace.priors import log_densities
+from lindiff.transforms.reverse import value_and_grad
+
+__all__ = ["FitResult", "fit", "inducing_points", "kernel_for"]
+
+CLUSTERED = 512  # most inducing points that are means of clusters; more are drawn from the data
+
+
+def kernel_for(X: Any, y: Any) -> Kernel:
+    """A kernel to begin with, in the units of the data.
+
+    Parameters
+    ----------
+    X : (n, d) array, or (n,)
+    y : (n,) or (n, k) array
+
+    Returns
+    -------
+    Kernel
+        ``v RBF(s) + WhiteKernel(v / 10)``: v is the variance of y, s the standard deviations of X's columns
+        times √d; 1 for what is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff import gp
+    >>> gp.kernel_for(np.array([0.0, 10.0]), np.array([1.0, 3.0]))
+    ConstantKernel(constant_value=1) * RBF(length_scale=5) + WhiteKernel(noise_level=0.1)
+    """
+    X = as_points(X)
+    scales, variance = np.std(X, axis=0) * np.sqrt(X.shape[1]), float(np.var(y))
+    scales, variance = np.where(scales > 0, scales, 1.0), variance if variance > 0 else 1.0
+    scales = scales if X.shape[1] > 1 else float(scales[0])
+
+    def around(x: Any) -> tuple[float, float]:
+        return float(np.min(x)) * 1e-5, float(np.max(x)) * 1e5
+
+    smooth = ConstantKernel(variance, around(variance)) * RBF(scales, around(scales))
+    return smooth + WhiteKernel(0.1 * variance, around(variance))
+
+
+def inducing_points(X: Any, count: int, rng: Any = None) -> Any:
+    """Inducing points to begin with.
+
+    Parameters
+    ----------
+    X : (n, d) array, or (n,)
+    count : int
+        U.
+    rng : numpy.random.Generator or int, optional
+
+    Returns
+    -------
+    (U, d) array
+        Means of clusters of X's rows, in units of their columns' standard deviations; for U > 512, or as many
+        as there are different rows, some of these rows.
+    """
+    X, rng = as_points(X), np.random.default_rng(rng)
+    if count < 1:
+        raise ValueError(f"inducing_points: count is 1 at least, got {count}")
+    rows = np.unique(X, axis=0)
+    if count >= len(rows):
+        return rows
+    if count > CLUSTERED:
+        return rows[np.sort(rng.choice(len(rows), count, replace=False))]
+    scales = np.std(X, axis=0)
+    scales = np.where(scales > 0, scales, 1.0)
+    first = rows[rng.choice(len(rows), count, replace=False)] / scales
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of clusters that became empty, whose means stay
+        means, _ = scipy.cluster.vq.kmeans2(X / scales, first, iter=10, minit="matrix")
+    return np.asarray(means * scales, X.dtype)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class FitResult:
+    """What :func:`fit` found.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With the numbers that were found.
+    log_likelihood : number
+        Of the observations; the bound for inducing points.
+    Z : (U, d) array or None
+        Inducing points.
+    converged : bool
+    message : str
+        Why the search ended.
+    evaluations : int
+        Of value and gradient, of all searches.
+    params : dict
+        The numbers that were found, by name.
+    data : named tuple
+        What was given: `X`, `y`, `noise_var`, `mean` and `likelihood`.
+    """
+
+    kernel: Kernel
+    log_likelihood: Any
+    Z: Any
+    converged: bool
+    message: str
+    evaluations: int
+    params: dict[str, Any]
+    data: _Data
+
+    def posterior(self) -> Posterior | SparsePosterior | LaplacePosterior:
+        """The process given the observations."""
+        return self.data.condition(self.kernel, self.Z)
+
+    def __repr__(self) -> str:
+        how = "converged" if self.converged else f"not converged: {self.message}"
+        points = "" if self.Z is None else f" by {len(self.Z)} inducing points"
+        return (
+            f"{self.kernel!r}\nlog likelihood {float(self.log_likelihood):.6g}{points}, "
+            f"{self.evaluations} evaluations, {how}"
+        )
+
+
+def fit(
+    X: Any,
+    y: Any,
+    kernel: Kernel | None = None,
+    noise_var: Any = 0.0,
+    mean: Any = None,
+    *,
+    likelihood: Likelihood | None = None,
+    inducing: Any = None,
+    fixed_inducing: bool = False,
+    priors: Mapping[str, Any] | None = None,
+    restarts: int = 0,
+    rng: Any = None,
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    progress: bool | Callable[[int, float, Kernel], Any] = False,
+) -> FitResult:
+    """Find the numbers of a kernel, and inducing points, by maximum likelihood.
+
+    Parameters
+    ----------
+    X : (n, d) array, or (n,)
+    y : (n,) or (n, k) array
+    kernel : Kernel, optional
+        Where the search begins, and what it may change: its numbers within their bounds, that of
+        `WhiteKernel` parts for the noise, and all parameters of warps.  :func:`kernel_for` by default.
+    noise_var : number or (n,) array
+        Variance of noise that is known, beside that of the kernel.
+    mean : number, array like y, or callable, optional
+    likelihood : Likelihood, optional
+        Of observations that are not Gaussian: then it is :func:`laplace_log_likelihood` that is maximized.
+        Without inducing points, and without `noise_var`.
+    inducing : int or (U, d) array, optional
+        Number of inducing points, or where they begin: then it is :func:`sparse_bound` that is maximized, and
+        `noise_var` is a number.
+    fixed_inducing : bool
+        Whether they stay there.
+    priors : dict, optional
+        Name of a number (``"k1__k2__length_scale"``) to a distribution of `scipy.stats` or to a function that
+        returns the logarithm of a density: the maximum is one a posteriori.
+    restarts : int
+        Further searches, from numbers drawn about the first ones by factors of e.
+    rng : numpy.random.Generator or int, optional
+        Of restarts and of inducing points.
+    tol, options
+        Of SciPy's L-BFGS-B.
+    progress : bool or callable
+        True prints a line for each iteration; ``progress(iteration, log_likelihood, kernel)`` is told of it,
+        and ends the search by returning True.
+
+    Returns
+    -------
+    FitResult
+        The best that was found, if no search converged, too.
+
+    Warns
+    -----
+    RuntimeWarning
+        If covariances were singular to working precision on the way: once, and what was added to them.
+
+    Notes
+    -----
+    The search is L-BFGS-B by logarithms of what is positive.  Where covariances cannot be factored it turns
+    back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff import gp
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, 50)
+    >>> found = gp.fit(X, np.sin(X) + 0.1 * rng.standard_normal(50))
+    >>> float(np.sqrt(found.kernel.k2.noise_level).round(2)), found.converged
+    (0.1, True)
+    >>> found.posterior().mean(np.array([np.pi / 2])).round(1)
+    array([1.])
+    """
+    X = as_points(X)
+    y = residuals("fit", X, y, None)
+    if not len(X):
+        raise ValueError("fit: there are no points")
+    if likelihood is not None and (inducing is not None or np.any(noise_var)):
+        raise ValueError("fit: with a likelihood there are no inducing points and no noise_var")
+    kernel = kernel_for(X, y) if kernel is None else kernel
+    rng = np.random.default_rng(rng)
+    Z = None
+    if inducing is not None:
+        Z = inducing_points(X, inducing, rng) if np.ndim(inducing) == 0 else as_points(inducing, like=X)
+    data = _Data(X, y, noise_var, mean, likelihood)
+    problem = _Problem(kernel, data, Z, fixed_inducing, dict(priors or {}), progress)
+    problem.search(problem.first, tol, options)
+    for _ in range(restarts):
+        problem.search(problem.drawn(rng), tol, options)
+    return problem.result()
+
+
+class _Data(NamedTuple):
+    """Observations, and what is known of them besides."""
+
+    X: Any
+    y: Any
+    noise_var: Any
+    mean: Any
+    likelihood: Likelihood | None
+
+    def log_likelihood(self, kernel: Kernel, Z: Any) -> Any:
+        X, y, noise_var, mean, likelihood = self
+        if likelihood is not None:
+            return laplace_log_likelihood(kernel, X, y, likelihood, mean)
+        if Z is None:
+            return log_marginal_likelihood(kernel, X, y, noise_var, mean)
+        return sparse_bound(kernel, X, y, Z, noise_var, mean)
+
+    def condition(self, kernel: Kernel, Z: Any) -> Posterior | SparsePosterior | LaplacePosterior:
+        X, y, noise_var, mean, likelihood = self
+        if likelihood is not None:
+            return condition_laplace(kernel, X, y, likelihood, mean)
+        if Z is None:
+            return condition(kernel, X, y, noise_var, mean)
+        return condition_sparse(kernel, X, y, Z, noise_var, mean)
+
+
+class _Problem:
+    """What is maximized, and the best that was seen."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        data: _Data,
+        Z: Any,
+        fixed_inducing: bool,
+        priors: dict[str, Any],
+        progress: Any,
+    ) -> None:
+        self.hyper = Hyperparameters(kernel)
+        self.data, self.Z = data, Z
+        self._moves = Z is not None and not fixed_inducing
+        self._densities = log_densities(priors, self.hyper.names)
+        self._tell = _print_line if progress is True else progress or None
+        self._evaluations, self._iteration = 0, 0
+        self._converged, self._message = False, "no search was made"
+        self._jittered: list[str] = []
+        points = np.ravel(Z) if self._moves else np.zeros(0)
+        self.first = np.concatenate([self.hyper.theta, np.asarray(points, np.float64)])
+        free = np.tile([-np.inf, np.inf], (len(points), 1))
+        self._bounds = np.concatenate([self.hyper.bounds, free])
+        self.best, self.best_value = self.first, -np.inf
+        self._value_and_grad = value_and_grad(self.objective)
+
+    def split(self, x: Any) -> tuple[Any, Any]:
+        count = len(self.hyper.theta)
+        return x[:count], np.reshape(x[count:], np.shape(self.Z)) if self._moves else self.Z
+
+    def objective(self, x: Any) -> Any:
+        theta, Z = self.split(x)
+        kernel = self.hyper.kernel_at(theta)
+        found = self.data.log_likelihood(kernel, Z)
+        if self._densities:
+            values = self.hyper.values_at(theta)
+            found = found + sum(np.sum(density(values[name])) for name, density in self._densities.items())
+        return found
+
+    def _evaluated(self, x: Any) -> tuple[float, Any]:
+        """What the search minimizes, and its gradient; far above all seen where nothing can be computed."""
+        self._evaluations += 1
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                value, gradient = self._value_and_grad(x)
+            except np.linalg.LinAlgError:
+                if not np.isfinite(self.best_value):
+                    raise
+                return abs(self.best_value) * 10 + 1e10, np.zeros_like(x)
+        self._jittered += [str(w.message) for w in caught if "working precision" in str(w.message)]
+        if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
+            return abs(self.best_value) * 10 + 1e10 if np.isfinite(self.best_value) else 1e25, np.zeros_like(
+                x
+            )
+        if value > self.best_value:
+            self.best, self.best_value = x.copy(), float(value)
+        return -float(value), -np.asarray(gradient, np.float64)
+
+    def _iterated(self, intermediate_result: Any) -> None:
+        self._iteration += 1
+        if self._tell is not None:
+            kernel = self.hyper.kernel_at(self.split(self.best)[0])
+            if self._tell(self._iteration, self.best_value, kernel) is True:
+                raise StopIteration
+
+    def search(self, start: Any, tol: float | None, options: dict[str, Any] | None) -> None:
+        before = self.best_value
+        if not len(start):
+            self._evaluated(start)
+            self._converged, self._message = True, "nothing to find"
+            return
+        found = scipy.optimize.minimize(
+            self._evaluated,
+            np.clip(start, *self._bounds.T),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=self._bounds,
+            tol=tol,
+            options=options,
+            callback=self._iterated,
+        )
+        if self.best_value > before:
+            self._converged, self._message = bool(found.success), str(found.message)
+
+    def drawn(self, rng: Any) -> Any:
+        """Another start."""
+        count = len(self.hyper.theta)
+        moved = self.first.copy()
+        moved[:count] += rng.standard_normal(count)
+        return moved
+
+    def result(self) -> FitResult:
+        theta, Z = self.split(self.best)
+        kernel = self.hyper.kernel_at(theta)
+        if self._jittered:
+            warnings.warn(f"fit: {self._jittered[-1]}", RuntimeWarning, stacklevel=3)
+        return FitResult(
+            kernel,
+            self.data.log_likelihood(kernel, Z),
+            Z,
+            self._converged,
+            self._message,
+            self._evaluations,
+            self.hyper.values_at(theta),
+            self.data,
+        )
+
+
+def _print_line(iteration: int, log_likelihood: float, kernel: Kernel) -> None:
+    print(f"{iteration:4d}  {log_likelihood:.6g}  {kernel!r}")

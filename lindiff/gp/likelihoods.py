@@ -1,0 +1,145 @@
+"""Likelihoods of observations given the process at their points."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from lindiff.core.variable import value
+from lindiff.scipy import special
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.reverse import grad
+
+__all__ = ["Bernoulli", "Gaussian", "Likelihood", "Poisson"]
+
+# Nodes and weights of expectations under a normal distribution.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+WEIGHTS = WEIGHTS / np.sqrt(2 * np.pi)
+
+# The same under the logistic distribution, whose distribution function is the logit's mean: a trapezoidal
+# sum, which converges faster than any power of the distance of its nodes.
+LOGISTIC_NODES = np.linspace(-36, 36, 145)
+LOGISTIC_WEIGHTS = 0.125 / np.cosh(0.5 * LOGISTIC_NODES) ** 2
+WIDE = 1.0  # standard deviation of f from which on it is the logistic distribution that is summed over
+
+
+class Likelihood:
+    """``log p(y | f)`` of single observations, concave in f."""
+
+    def log_density(self, f: Any, y: Any) -> Any:
+        """Elementwise; written in NumPy's functions."""
+        raise NotImplementedError
+
+    def mean(self, f: Any) -> Any:
+        """``E[y | f]``, elementwise."""
+        raise NotImplementedError
+
+    def check(self, y: Any) -> None:
+        """Raise a ValueError for observations that are none."""
+
+    def slopes(self, f: Any, y: Any) -> tuple[Any, Any]:
+        """The first derivative by f, and minus the second."""
+        first = grad(lambda f: np.sum(self.log_density(f, y)))
+        g, second = jvp(first, (f,), (np.ones_like(f),))
+        return g, -second
+
+    def expected(self, mean: Any, var: Any) -> Any:
+        """``E[y]`` for f of this mean and variance, by Gauss-Hermite quadrature."""
+        f = mean[..., None] + np.sqrt(var)[..., None] * NODES
+        return np.sum(self.mean(f) * WEIGHTS, axis=-1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Bernoulli(Likelihood):
+    """Observations 0 and 1: ``p(1 | f) = 1 / (1 + exp(-f))``, or Φ(f).
+
+    Parameters
+    ----------
+    link : {"logit", "probit"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp import Bernoulli
+    >>> Bernoulli().log_density(np.array([0.0, 2.0]), np.array([1, 0])).round(4)
+    array([-0.6931, -2.1269])
+    """
+
+    link: str = dataclasses.field(default="logit", metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        if self.link not in ("logit", "probit"):
+            raise ValueError(f"Bernoulli: link is 'logit' or 'probit', got {self.link!r}")
+
+    def log_density(self, f: Any, y: Any) -> Any:
+        signed = f * (2 * value(y) - 1)
+        return -np.logaddexp(0.0, -signed) if self.link == "logit" else special.log_ndtr(signed)
+
+    def mean(self, f: Any) -> Any:
+        return special.expit(f) if self.link == "logit" else special.ndtr(f)
+
+    def expected(self, mean: Any, var: Any) -> Any:
+        if self.link == "probit":
+            return special.ndtr(mean / np.sqrt(1 + var))
+        is_wide = np.greater(value(var), WIDE**2)
+        narrow = super().expected(mean, np.where(is_wide, 1.0, var))
+        std = np.sqrt(np.where(is_wide, var, 1.0))
+        below = special.ndtr((mean[..., None] - LOGISTIC_NODES) / std[..., None])
+        return np.where(is_wide, np.sum(below * LOGISTIC_WEIGHTS, axis=-1), narrow)
+
+    def check(self, y: Any) -> None:
+        if not np.all((value(y) == 0) | (value(y) == 1)):
+            raise ValueError("Bernoulli: observations are 0 and 1")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Poisson(Likelihood):
+    """Counts of mean ``exp(f)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp import Poisson
+    >>> Poisson().log_density(np.array([0.0]), np.array([2])).round(4)
+    array([-1.6931])
+    """
+
+    def log_density(self, f: Any, y: Any) -> Any:
+        return value(y) * f - np.exp(f) - special.gammaln(value(y) + 1.0)
+
+    def mean(self, f: Any) -> Any:
+        return np.exp(f)
+
+    def expected(self, mean: Any, var: Any) -> Any:
+        return np.exp(mean + 0.5 * var)
+
+    def check(self, y: Any) -> None:
+        if not np.all((value(y) >= 0) & (value(y) == np.floor(value(y)))):
+            raise ValueError("Poisson: observations are counts 0, 1, 2, …")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Gaussian(Likelihood):
+    """``N(y | f, var)``.
+
+    Parameters
+    ----------
+    var : number
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp import Gaussian
+    >>> Gaussian(1.0).log_density(np.array([0.0]), np.array([0.0])).round(4)
+    array([-0.9189])
+    """
+
+    var: Any = 1.0
+
+    def log_density(self, f: Any, y: Any) -> Any:
+        return -0.5 * ((y - f) ** 2 / self.var + np.log(2 * np.pi * self.var))
+
+    def mean(self, f: Any) -> Any:
+        return f

@@ -1,0 +1,151 @@
+"""scikit-learn's estimators: its own checks, its values, its tools around them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import gaussian_process as theirs
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.gaussian_process import kernels as their_kernels
+from sklearn.linear_model import BayesianRidge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from lindiff.gp.estimators import (
+    BayesianLinearRegression,
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    SparseGaussianProcessRegressor,
+)
+from lindiff.gp.kernels import RBF, Matern, WhiteKernel
+from lindiff.gp.kernels.translated import from_sklearn
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-2, 2, (60, 2))
+Y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(60)
+TWO = np.stack([Y, 3 * np.cos(Y) + 2], axis=1)
+NEW = rng.uniform(-2, 2, (5, 2))
+
+ESTIMATORS = [
+    GaussianProcessRegressor(),
+    SparseGaussianProcessRegressor(n_inducing=5),
+    GaussianProcessClassifier(1.0 * RBF(), optimizer=None),
+    BayesianLinearRegression(),
+]
+CHECKS = [(estimator, check) for each in ESTIMATORS for estimator, check in estimator_checks_generator(each)]
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+def test_checks_of_sklearn(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.mark.parametrize("y", [Y, TWO], ids=["one", "two"])
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("optimizer", [None, "fmin_l_bfgs_b"])
+def test_predictions_of_sklearn(y, normalize, optimizer):
+    kernel = 1.0 * their_kernels.RBF([1.0, 1.0]) + their_kernels.WhiteKernel(0.1)
+    options = {"normalize_y": normalize, "optimizer": optimizer}
+    expected = theirs.GaussianProcessRegressor(kernel, **options).fit(X, y)
+    got = GaussianProcessRegressor(kernel, **options).fit(X, y)
+    rtol = 1e-7 if optimizer is None else 2e-3
+    np.testing.assert_allclose(
+        got.log_marginal_likelihood_value_, expected.log_marginal_likelihood_value_, rtol=rtol
+    )
+    for which in ({}, {"return_std": True}, {"return_cov": True}):
+        a, b = got.predict(NEW, **which), expected.predict(NEW, **which)
+        for ours, their in zip(*((x,) if not which else x for x in (a, b)), strict=True):
+            assert ours.shape == their.shape
+            np.testing.assert_allclose(ours, their, rtol=10 * rtol, atol=10 * rtol)
+    assert got.sample_y(NEW, 3).shape == expected.sample_y(NEW, 3).shape
+    theta = expected.kernel_.theta
+    value, gradient = got.log_marginal_likelihood(theta, eval_gradient=True)
+    their_value, their_gradient = expected.log_marginal_likelihood(theta, eval_gradient=True)
+    np.testing.assert_allclose(value, their_value, rtol=1e-6)
+    np.testing.assert_allclose(gradient, their_gradient, rtol=1e-4, atol=2e-2)
+
+
+def test_before_fit_it_is_the_process():
+    kernel = 2.0 * RBF(0.5)
+    mean, std = GaussianProcessRegressor(kernel).predict(NEW, return_std=True)
+    np.testing.assert_array_equal(mean, 0)
+    np.testing.assert_allclose(std, np.sqrt(2))
+    assert GaussianProcessRegressor(kernel).sample_y(NEW, 4).shape == (5, 4)
+
+
+def test_optimizers_of_ones_own():
+    def optimizer(objective, theta, bounds):
+        assert len(bounds) == len(theta)
+        _, gradient = objective(theta)
+        assert gradient.shape == theta.shape
+        return theta + 0.5, objective(theta + 0.5, eval_gradient=False)
+
+    for kind in (GaussianProcessRegressor, SparseGaussianProcessRegressor):
+        model = kind(RBF(1.0) + WhiteKernel(0.1, "fixed"), optimizer=optimizer).fit(X, Y)
+        np.testing.assert_allclose(model.kernel_.k1.length_scale, np.exp(0.5))
+        with pytest.raises(ValueError, match="Unknown optimizer"):
+            kind(RBF() + WhiteKernel(), optimizer="newton").fit(X, Y)
+
+
+def test_by_inducing_points():
+    full = GaussianProcessRegressor().fit(X, Y)
+    sparse = SparseGaussianProcessRegressor(n_inducing=30, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(sparse.predict(NEW), full.predict(NEW), atol=0.1)
+    fixed = SparseGaussianProcessRegressor(inducing=X[:20], fixed_inducing=True).fit(X, Y)
+    np.testing.assert_array_equal(fixed.inducing_points_, X[:20])
+
+
+def test_around_them():
+    frame, names = pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y)
+    model = make_pipeline(StandardScaler(), GaussianProcessRegressor()).fit(frame, names)
+    assert model.score(frame, names) > 0.95
+    with pytest.raises(ValueError, match="feature names"):
+        GaussianProcessRegressor().fit(frame, names).predict(frame[["b", "a"]])
+    grid = {"kernel": [RBF() + WhiteKernel(), Matern() + WhiteKernel()], "normalize_y": [False, True]}
+    search = GridSearchCV(GaussianProcessRegressor(), grid, cv=2).fit(X, Y)
+    assert search.best_score_ > 0.8
+    again = clone(search.best_estimator_).fit(X, Y)
+    np.testing.assert_allclose(again.predict(NEW), search.predict(NEW))
+
+
+def test_classes():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::3], np.array(["a", "b", "c"])[y[::3]]
+    model = GaussianProcessClassifier(1.0 * RBF(1.0)).fit(X, y)
+    expected = theirs.GaussianProcessClassifier(1.0 * their_kernels.RBF(1.0)).fit(X, y)
+    assert model.score(X, y) >= 0.95
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    value = model.log_marginal_likelihood_value_
+    np.testing.assert_allclose(value, expected.log_marginal_likelihood_value_, rtol=1e-3)
+
+
+def test_evidence_of_linear_regression():
+    X = rng.standard_normal((200, 4))
+    y = X @ np.array([1.0, -2.0, 0.0, 0.5]) + 3 + 0.3 * rng.standard_normal(200)
+    got, expected = BayesianLinearRegression().fit(X, y), BayesianRidge(tol=1e-10, max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(got.coef_, expected.coef_, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(got.intercept_, expected.intercept_, rtol=1e-4)
+    np.testing.assert_allclose(got.alpha_, expected.alpha_, rtol=0.03)
+    np.testing.assert_allclose(
+        got.predict(X[:3], return_std=True)[1], expected.predict(X[:3], True)[1], rtol=0.02
+    )
+    centered = X - X.mean(axis=0)
+    A = centered @ centered.T / got.lambda_ + np.eye(200) / got.alpha_
+    r = y - y.mean()
+    density = -0.5 * (r @ np.linalg.solve(A, r) + np.linalg.slogdet(A)[1] + 200 * np.log(2 * np.pi))
+    np.testing.assert_allclose(got.log_marginal_likelihood_value_, density)
+
+
+def test_kernels_that_are_none():
+    with pytest.raises(TypeError, match="or of scikit-learn; got str"):
+        GaussianProcessRegressor("rbf").fit(X, Y)
+    with pytest.raises(TypeError, match="scikit-learn's PairwiseKernel is not in"):
+        from_sklearn(their_kernels.PairwiseKernel())

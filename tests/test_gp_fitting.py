@@ -1,0 +1,272 @@
+"""Searches for kernels, noise and inducing points; Laplace's approximation; what is no data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.special
+import scipy.stats
+
+import lindiff as ld
+from lindiff import gp
+from lindiff.gp.hyperparameters import Hyperparameters, with_values
+from lindiff.gp.kernels import RBF, Coregionalized, Gibbs, Matern, WhiteKernel
+from lindiff.testing import check_grads
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-2, 2, (80, 2))
+Y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(80)
+
+
+def test_hyperparameters():
+    kernel = 2.0 * RBF(np.array([1.0, 3.0]), (1e-2, 1e2)) + WhiteKernel(0.5, "fixed")
+    hyper = Hyperparameters(kernel)
+    assert hyper.names == ["k1__k1__constant_value", "k1__k2__length_scale"]
+    np.testing.assert_allclose(hyper.theta, np.log([2, 1, 3]))
+    np.testing.assert_allclose(hyper.bounds, np.log([[1e-5, 1e5], [1e-2, 1e2], [1e-2, 1e2]]))
+    other = hyper.kernel_at(np.log([4.0, 0.5, 0.25]))
+    assert repr(other) == (
+        "ConstantKernel(constant_value=4) * RBF(length_scale=[0.5, 0.25]) + WhiteKernel(noise_level=0.5)"
+    )
+    slope = ld.grad(lambda theta: np.sum(hyper.kernel_at(theta).k1.k2.length_scale))(hyper.theta)
+    np.testing.assert_allclose(slope, [0, 1, 3])
+
+
+def test_hyperparameters_without_bounds():
+    kernel = Gibbs(lambda p, X: np.exp(p["a"] + X @ p["b"]), {"a": 0.5, "b": np.array([1.0, 2.0])})
+    hyper = Hyperparameters(kernel + Coregionalized(RBF(), np.ones((2, 1)), np.ones(2)))
+    assert hyper.names == ["k1__params", "k2__kernel__length_scale", "k2__W", "k2__kappa"]
+    assert len(hyper.theta) == 3 + 1 + 2 + 2
+    again = hyper.kernel_at(hyper.theta + 0.5)
+    assert again.k1.params["a"] == 1.0
+    np.testing.assert_allclose(again.k2.kappa, np.exp(0.5))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (RBF(-1.0), "length_scale of the kernel must be positive"),
+        (RBF(1.0, "free"), 'length_scale_bounds is a pair of numbers or "fixed"'),
+        (RBF(1.0, (2.0, 1.0)), r"length_scale_bounds is a pair \(lower, upper\)"),
+        (RBF(1.0, (-1.0, 1.0)), "length_scale_bounds are of positive numbers"),
+    ],
+)
+def test_bad_hyperparameters(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        Hyperparameters(kernel)
+
+
+def test_names_that_are_not_there():
+    with pytest.raises(ValueError, match="has no 'k3'"):
+        with_values(RBF() + RBF(), {"k3__length_scale": 1.0})
+
+
+def test_the_optimum_of_sklearn():
+    theirs = pytest.importorskip("sklearn.gaussian_process")
+    k = theirs.kernels
+    model = theirs.GaussianProcessRegressor(1.0 * k.RBF([1.0, 1.0]) + k.WhiteKernel(0.1), alpha=0.0)
+    expected = model.fit(X, Y).log_marginal_likelihood_value_
+    for start in (
+        None,
+        1.0 * RBF(np.ones(2)) + WhiteKernel(0.1),
+        9.0 * RBF(0.1 * np.ones(2)) + WhiteKernel(),
+    ):
+        found = gp.fit(X, Y, start)
+        assert found.converged
+        np.testing.assert_allclose(found.log_likelihood, expected, atol=1e-4)
+        np.testing.assert_allclose(
+            found.kernel.k1.k2.length_scale, model.kernel_.k1.k2.length_scale, rtol=0.01
+        )
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_units(unit):
+    first, other = gp.fit(X, Y), gp.fit(X * unit, Y / unit)
+    np.testing.assert_allclose(other.log_likelihood - first.log_likelihood, 80 * np.log(unit), atol=1e-3)
+    np.testing.assert_allclose(
+        other.kernel.k1.k2.length_scale / unit, first.kernel.k1.k2.length_scale, rtol=0.01
+    )
+
+
+def test_inducing_points():
+    exact = gp.fit(X, Y)
+    found = gp.fit(X, Y, inducing=15, rng=0)
+    assert found.Z.shape == (15, 2)
+    assert exact.log_likelihood - 15 < found.log_likelihood < exact.log_likelihood
+    fixed = gp.fit(X, Y, inducing=found.Z, fixed_inducing=True)
+    np.testing.assert_array_equal(fixed.Z, found.Z)
+    mean = found.posterior().mean(X)
+    assert np.sqrt(np.mean((mean - Y) ** 2)) < 0.2
+    assert "by 15 inducing points" in repr(found)
+
+
+@pytest.mark.parametrize("count", [1, 79, 80, 500])
+def test_starts_of_inducing_points(count):
+    Z = gp.inducing_points(X, count, 0)
+    assert Z.shape == (min(count, 80), 2)
+    assert np.all(np.isfinite(Z))
+    with pytest.raises(ValueError, match="count is 1 at least"):
+        gp.inducing_points(X, 0)
+
+
+def test_many_inducing_points_are_rows():
+    many = np.random.default_rng(0).standard_normal((700, 2))
+    Z = gp.inducing_points(np.concatenate([many, many]), 600, 0)
+    assert len(np.unique(Z, axis=0)) == 600
+    assert {*map(tuple, Z)} <= {*map(tuple, many)}
+
+
+def test_priors_move_the_maximum():
+    name, prior = "k1__k2__length_scale", scipy.stats.gamma(200.0, scale=0.005)
+    found = gp.fit(X, Y, priors={name: prior})
+    np.testing.assert_allclose(found.params[name], 1.0, atol=0.2)
+    assert np.all(gp.fit(X, Y).params[name] > 1.2)
+    with pytest.raises(ValueError, match="priors has"):
+        gp.fit(X, Y, priors={"length_scale": prior})
+
+
+def test_restarts_leave_a_bad_start():
+    bad = RBF(1e-3) + WhiteKernel(1.0)
+    stuck = gp.fit(X[:30], Y[:30], bad)
+    better = gp.fit(X[:30], Y[:30], bad, restarts=12, rng=0)
+    assert better.log_likelihood >= stuck.log_likelihood
+    assert better.evaluations > stuck.evaluations
+
+
+def test_progress_ends_a_search(capsys):
+    seen = []
+
+    def tell(iteration, log_likelihood, kernel):
+        seen.append((iteration, log_likelihood, kernel))
+        return iteration == 2
+
+    found = gp.fit(X, Y, progress=tell)
+    assert [iteration for iteration, *_ in seen] == [1, 2]
+    assert not found.converged
+    np.testing.assert_allclose(found.log_likelihood, seen[-1][1])
+    gp.fit(X[:10], Y[:10], options={"maxiter": 1}, progress=True)
+    assert "ConstantKernel" in capsys.readouterr().out
+
+
+def test_difficult_data_give_a_model():
+    constant = gp.fit(X, np.ones(80))
+    assert np.isfinite(constant.log_likelihood)
+    flat = gp.fit(np.column_stack([X, np.ones(80)]), Y)
+    np.testing.assert_allclose(flat.log_likelihood, gp.fit(X, Y).log_likelihood, atol=0.1)
+    one = gp.fit(X[:1], Y[:1])
+    assert np.isfinite(one.posterior().mean(X[:1])[0])
+    doubled = gp.fit(np.repeat(X, 2, axis=0), np.repeat(Y, 2))
+    assert np.isfinite(doubled.log_likelihood)
+    with pytest.raises(ValueError, match="there are no points"):
+        gp.fit(X[:0], Y[:0])
+    with pytest.raises(ValueError, match="y holds NaN"):
+        gp.fit(X, np.where(Y > 1, np.nan, Y))
+
+
+def test_singular_covariances_are_told_of_once():
+    with pytest.warns(RuntimeWarning, match="fit: .*working precision") as told:
+        gp.fit(np.repeat(X, 2, axis=0), np.repeat(Y, 2), 1.0 * RBF(1.0), options={"maxiter": 5})
+    assert len(told) == 1
+
+
+def test_nothing_to_find():
+    found = gp.fit(X, Y, RBF(1.0, "fixed"), 0.1)
+    np.testing.assert_allclose(found.log_likelihood, gp.log_marginal_likelihood(RBF(1.0), X, Y, 0.1))
+
+
+# -- Laplace ---------------------------------------------------------------------------------------------
+
+CLASSES = (Y > 0).astype(int)
+COUNTS = np.random.default_rng(1).poisson(np.exp(0.5 * Y))
+
+
+def test_laplace_of_gaussian_observations_is_exact():
+    kernel = 1.5 * Matern(nu=2.5)
+    approximate = gp.condition_laplace(kernel, X, Y, gp.Gaussian(0.3), mean=0.5)
+    exact = gp.condition(kernel, X, Y, 0.3, mean=0.5)
+    np.testing.assert_allclose(approximate.log_likelihood, exact.log_marginal_likelihood())
+    np.testing.assert_allclose(approximate.mean(X[:4]), exact.mean(X[:4]))
+    np.testing.assert_allclose(approximate.var(X[:4] + 0.5), exact.var(X[:4] + 0.5))
+
+
+def test_laplace_values_of_sklearn():
+    theirs = pytest.importorskip("sklearn.gaussian_process")
+    model = theirs.GaussianProcessClassifier(4.0 * theirs.kernels.RBF(1.0), optimizer=None).fit(X, CLASSES)
+    value, gradient = model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)
+
+    def of_logs(theta):
+        kernel = np.exp(theta[0]) * RBF(np.exp(theta[1]))
+        return gp.laplace_log_likelihood(kernel, X, CLASSES, gp.Bernoulli())
+
+    found = ld.value_and_grad(of_logs)(np.log([4.0, 1.0]))
+    np.testing.assert_allclose(found[0], value, rtol=1e-8)
+    np.testing.assert_allclose(found[1], gradient, rtol=1e-6)
+    posterior = gp.condition_laplace(4.0 * RBF(1.0), X, CLASSES, gp.Bernoulli())
+    np.testing.assert_allclose(posterior.expected(X + 0.3), model.predict_proba(X + 0.3)[:, 1], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "y"),
+    [
+        (gp.Bernoulli(), CLASSES),
+        (gp.Bernoulli("probit"), CLASSES),
+        (gp.Poisson(), COUNTS),
+        (gp.Gaussian(0.5), Y),
+    ],
+    ids=["logit", "probit", "Poisson", "Gaussian"],
+)
+def test_laplace_derivatives(likelihood, y):
+    def evidence(kernel, likelihood):
+        return gp.laplace_log_likelihood(kernel, X[:15], y[:15], likelihood, mean=0.1)
+
+    check_grads(evidence, (1.5 * RBF(1.0), likelihood), rtol=1e-5)
+
+
+def test_expected_observations():
+    mean, var = np.array([0.3, -1.0]), np.array([0.5, 2.0])
+    draws = mean + np.sqrt(var) * np.random.default_rng(0).standard_normal((400000, 2))
+    for likelihood in (gp.Bernoulli(), gp.Bernoulli("probit"), gp.Poisson()):
+        expected = likelihood.mean(draws).mean(axis=0)
+        np.testing.assert_allclose(likelihood.expected(mean, var), expected, rtol=0.03)
+
+
+@pytest.mark.parametrize("std", [0.0, 0.5, 0.999, 1.001, 2.0, 30.0, 1e3])
+def test_probabilities_by_quadrature(std):
+    for mean in (-2.5 * std - 1, -0.3 * std, 0.0, std + 0.5):
+
+        def integrand(z, mean=mean):
+            return scipy.special.expit(mean + std * z) * scipy.stats.norm.pdf(z)
+
+        points = (-mean + np.array([-40.0, 0.0, 40.0])) / std if std else None
+        expected, _ = scipy.integrate.quad(integrand, -10, 10, points=points, epsabs=1e-13, limit=500)
+        got = gp.Bernoulli().expected(np.array([mean]), np.array([std**2]))
+        np.testing.assert_allclose(got, expected, atol=1e-11)
+
+
+def test_fit_of_classes():
+    found = gp.fit(X, CLASSES, 1.0 * RBF(np.ones(2)), likelihood=gp.Bernoulli())
+    assert found.converged
+    assert np.mean((found.posterior().expected(X) > 0.5) == CLASSES) > 0.95
+
+
+def test_extreme_counts():
+    counts = np.where(X[:, 0] > 0, 10_000, 0)
+    found = gp.condition_laplace(10.0 * RBF(1.0), X, counts, gp.Poisson())
+    assert np.isfinite(found.log_likelihood)
+    K = 10.0 * RBF(1.0)(X)
+    step = np.linalg.solve(np.eye(80) + K * np.exp(found.mode), found.mode - K @ found.alpha)
+    np.testing.assert_allclose(step, 0, atol=1e-8)  # of Newton's method
+
+
+def test_bad_observations():
+    with pytest.raises(ValueError, match="observations are 0 and 1"):
+        gp.laplace_log_likelihood(RBF(), X, Y, gp.Bernoulli())
+    with pytest.raises(ValueError, match="observations are counts"):
+        gp.laplace_log_likelihood(RBF(), X, Y, gp.Poisson())
+    with pytest.raises(ValueError, match="link is 'logit' or 'probit'"):
+        gp.Bernoulli("cloglog")
+    with pytest.raises(ValueError, match="y is a vector"):
+        gp.condition_laplace(RBF(), X, CLASSES[:, None], gp.Bernoulli())
+    with pytest.raises(ValueError, match="no inducing points and no noise_var"):
+        gp.fit(X, CLASSES, likelihood=gp.Bernoulli(), inducing=3)
