@@ -7,9 +7,15 @@ from lindiff.gp import kernels
 from lindiff.gp.acquisition import expected_improvement, upper_confidence_bound
 from lindiff.gp.fitting import FitResult, fit, inducing_points, kernel_for
 from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
-from lindiff.gp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson
+from lindiff.gp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, fitc_log_likelihood, sparse_bound
+from lindiff.gp.variational import (
+    VariationalPosterior,
+    natural_step,
+    variational_bound,
+    variational_posterior,
+)
 
 __all__ = [
     "Bernoulli",
@@ -20,6 +26,8 @@ __all__ = [
     "Poisson",
     "Posterior",
     "SparsePosterior",
+    "StudentT",
+    "VariationalPosterior",
     "condition",
     "condition_laplace",
     "condition_sparse",
@@ -31,8 +39,11 @@ __all__ = [
     "kernels",
     "laplace_log_likelihood",
     "log_marginal_likelihood",
+    "natural_step",
     "sparse_bound",
     "upper_confidence_bound",
+    "variational_bound",
+    "variational_posterior",
 ]
 
 

@@ -108,6 +108,11 @@ def condition_laplace(
     u = implicit(_mode_for(value(y)), residual)(K, prior, likelihood)
     f = u + prior
     g, W = likelihood.slopes(f, y)
+    if not np.all(value(W) >= 0):
+        raise ValueError(
+            f"condition_laplace: the log density of {type(likelihood).__name__} is not concave at the mode: "
+            f"write variational_bound"
+        )
     root = np.sqrt(W)
     L = potrf(np.eye(len(X), dtype=K.dtype, like=value(K)) + root[:, None] * K * root)
     found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * g) - sumlogdiag(L)
@@ -127,7 +132,7 @@ def _mode_for(y: Any) -> Callable[..., Any]:
         def newton(a: Any, u: Any) -> Any:
             """``(I + W K)⁻¹ (g - a)``."""
             g, W = likelihood.slopes(u + prior, y)
-            root = np.sqrt(W)
+            root = np.sqrt(np.maximum(W, 0))
             L = potrf(identity + root[:, None] * K * root)
             step = g - a
             return step - root * trsm(L, trsm(L, (root * (K @ step))[:, None]), transpose=True)[:, 0]

@@ -12,7 +12,7 @@ from lindiff.scipy import special
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import grad
 
-__all__ = ["Bernoulli", "Gaussian", "Likelihood", "Poisson"]
+__all__ = ["Bernoulli", "Gaussian", "Likelihood", "Poisson", "StudentT"]
 
 # Nodes and weights of expectations under a normal distribution.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
@@ -26,7 +26,7 @@ WIDE = 1.0  # standard deviation of f from which on it is the logistic distribut
 
 
 class Likelihood:
-    """``log p(y | f)`` of single observations, concave in f."""
+    """``log p(y | f)`` of single observations."""
 
     def log_density(self, f: Any, y: Any) -> Any:
         """Elementwise; written in NumPy's functions."""
@@ -47,8 +47,18 @@ class Likelihood:
 
     def expected(self, mean: Any, var: Any) -> Any:
         """``E[y]`` for f of this mean and variance, by Gauss-Hermite quadrature."""
-        f = mean[..., None] + np.sqrt(var)[..., None] * NODES
-        return np.sum(self.mean(f) * WEIGHTS, axis=-1)
+        return np.sum(self.mean(_nodes(mean, var)) * WEIGHTS, axis=-1)
+
+    def expected_log_density(self, mean: Any, var: Any, y: Any) -> Any:
+        """``E[log p(y | f)]`` for f of this mean and variance, by Gauss-Hermite quadrature."""
+        return np.sum(self.log_density(_nodes(mean, var), y[..., None]) * WEIGHTS, axis=-1)
+
+
+def _nodes(mean: Any, var: Any) -> Any:
+    """Where a function of f is evaluated; the derivative by a variance of zero counts as 0."""
+    is_zero = np.equal(value(var), 0)
+    std = np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, var)))
+    return mean[..., None] + std[..., None] * NODES
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -115,6 +125,9 @@ class Poisson(Likelihood):
     def expected(self, mean: Any, var: Any) -> Any:
         return np.exp(mean + 0.5 * var)
 
+    def expected_log_density(self, mean: Any, var: Any, y: Any) -> Any:
+        return value(y) * mean - self.expected(mean, var) - special.gammaln(value(y) + 1.0)
+
     def check(self, y: Any) -> None:
         if not np.all((value(y) >= 0) & (value(y) == np.floor(value(y)))):
             raise ValueError("Poisson: observations are counts 0, 1, 2, …")
@@ -143,3 +156,43 @@ class Gaussian(Likelihood):
 
     def mean(self, f: Any) -> Any:
         return f
+
+    def expected(self, mean: Any, var: Any) -> Any:
+        return mean + 0.0 * var
+
+    def expected_log_density(self, mean: Any, var: Any, y: Any) -> Any:
+        return self.log_density(mean, y) - 0.5 * var / self.var
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StudentT(Likelihood):
+    """Observations with outliers: ``(y - f) / scale`` has Student's t distribution.
+
+    It is not concave in f: for :func:`lindiff.gp.variational_bound`, not for Laplace's approximation.
+
+    Parameters
+    ----------
+    scale, df : number
+        df, the degrees of freedom, greater than 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff.gp import StudentT
+    >>> StudentT(1.0, 4.0).log_density(np.array([0.0, 10.0]), np.array([0.0, 0.0])).round(3)
+    array([-0.981, -9.126])
+    """
+
+    scale: Any = 1.0
+    df: Any = 4.0
+
+    def log_density(self, f: Any, y: Any) -> Any:
+        df, scale = self.df, self.scale
+        constant = special.gammaln(0.5 * (df + 1)) - special.gammaln(0.5 * df) - 0.5 * np.log(np.pi * df)
+        return constant - np.log(scale) - 0.5 * (df + 1) * np.log1p(((y - f) / scale) ** 2 / df)
+
+    def mean(self, f: Any) -> Any:
+        return f
+
+    def expected(self, mean: Any, var: Any) -> Any:
+        return mean + 0.0 * var

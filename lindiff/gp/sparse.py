@@ -15,7 +15,10 @@ from lindiff.gp.regression import LatentPosterior, residuals
 from lindiff.gp.titsias import bound
 from lindiff.linalg import makediag, potrf, sumlogdiag, syrk, trsm
 
-__all__ = ["SparsePosterior", "condition_sparse", "fitc_log_likelihood", "sparse_bound"]
+__all__ = [
+    *("JITTER", "SparsePosterior", "condition_sparse", "fitc_log_likelihood", "inducing_covariance"),
+    "sparse_bound",
+]
 
 JITTER = 1e-6  # of the mean variance of the inducing points
 
@@ -73,7 +76,7 @@ def sparse_bound(
     total = np.sum(kernel.diag(X, noisy=False))
 
     def attempt(more: float) -> Any:
-        return bound(kernel, F, G, _inducing(kernel, Z, jitter, more), total, y, s)
+        return bound(kernel, F, G, inducing_covariance(kernel, Z, jitter, more), total, y, s)
 
     return with_jitter(attempt, kernel.diag(Z, noisy=False), "sparse_bound")
 
@@ -90,7 +93,7 @@ def _arguments(name: str, kernel: Kernel, X: Any, y: Any, Z: Any, noise_var: Any
     return X, y[:, None] if y.ndim == 1 else y, Z, s
 
 
-def _inducing(kernel: Kernel, Z: Any, jitter: float, more: float) -> Any:
+def inducing_covariance(kernel: Kernel, Z: Any, jitter: float, more: float) -> Any:
     """The covariances of the inducing points with jitter."""
     K = kernel.smooth(Z)[0]
     added = jitter * np.mean(value(kernel.diag(Z, noisy=False))) + more
@@ -142,7 +145,7 @@ def fitc_log_likelihood(
 
 def _projected(kernel: Kernel, X: Any, Z: Any, s: Any, jitter: float, more: float) -> Any:
     """``A = K_fu L⁻ᵀ``, the variances ``diag(K - A Aᵀ) + s``, and L."""
-    L = potrf(_inducing(kernel, Z, jitter, more))
+    L = potrf(inducing_covariance(kernel, Z, jitter, more))
     A = trsm(L, kernel(X, Z), transpose=True, rightside=True, overwrite_a=True)
     return A, np.maximum(kernel.diag(X, noisy=False) - np.sum(A * A, axis=1), 0) + s, L
 

@@ -1,0 +1,120 @@
+"""Bounds on parts of the data, natural gradients, and the posterior of a variational distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.stats
+
+import lindiff as ld
+from lindiff import gp
+from lindiff.gp.kernels import RBF
+from lindiff.testing import check_grads
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-2, 2, (40, 2))
+Y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(40)
+Z = X[:6] + 0.1
+KERNEL = 1.5 * RBF(1.0)
+M, R = 0.3 * rng.standard_normal(6), np.eye(6) + np.tril(0.2 * rng.standard_normal((6, 6)))
+CASES = {
+    "Gaussian": (gp.Gaussian(0.1), Y),
+    "logit": (gp.Bernoulli(), (Y > 0).astype(int)),
+    "probit": (gp.Bernoulli("probit"), (Y > 0).astype(int)),
+    "Poisson": (gp.Poisson(), rng.poisson(2.0, 40)),
+    "StudentT": (gp.StudentT(0.3, 4.0), Y),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives(name):
+    likelihood, y = CASES[name]
+
+    def bound(kernel, Z, m, R, likelihood):
+        return gp.variational_bound(kernel, X, y, Z, m, R, likelihood, total=100, mean=0.2)
+
+    check_grads(bound, (KERNEL, Z, M, R, likelihood), order=1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_expected_log_densities(name):
+    likelihood, y = CASES[name]
+    for mean, std in ((0.3, 0.5), (-1.0, 0.05), (0.2, 0.0)):
+
+        def integrand(z, mean=mean, std=std):
+            return likelihood.log_density(np.array(mean + std * z), np.array(y[0])) * scipy.stats.norm.pdf(z)
+
+        expected, _ = scipy.integrate.quad(integrand, -9, 9, epsabs=1e-12)
+        got = likelihood.expected_log_density(np.array([mean]), np.array([std**2]), np.array([y[0]]))
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_the_maximum_for_gaussian_noise_is_titsias_bound():
+    likelihood = gp.Gaussian(0.1)
+    m, R_best = gp.natural_step(
+        lambda m, R: gp.variational_bound(KERNEL, X, Y, Z, m, R, likelihood, mean=0.5), M, R, rate=1.0
+    )
+    bound = gp.variational_bound(KERNEL, X, Y, Z, m, R_best, likelihood, mean=0.5)
+    np.testing.assert_allclose(bound, gp.sparse_bound(KERNEL, X, Y, Z, 0.1, mean=0.5), rtol=1e-9)
+    variational = gp.variational_posterior(KERNEL, Z, m, R_best, likelihood, mean=0.5)
+    sparse = gp.condition_sparse(KERNEL, X, Y, Z, 0.1, mean=0.5)
+    for name in ("mean", "var", "cov"):
+        np.testing.assert_allclose(getattr(variational, name)(X), getattr(sparse, name)(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["logit", "probit", "Poisson"])
+def test_natural_steps_go_up(name):
+    likelihood, y = CASES[name]
+
+    def bound(m, R):
+        return gp.variational_bound(KERNEL, X, y, Z, m, R, likelihood)
+
+    m, factor, seen = M, R, [bound(M, R)]
+    for _ in range(12):
+        m, factor = gp.natural_step(bound, m, factor, rate=0.7)
+        seen.append(bound(m, factor))
+    assert np.all(np.diff(seen) > -1e-9)
+    slopes = ld.grad(bound, argnums=(0, 1))(m, factor)
+    np.testing.assert_allclose(slopes[0], 0, atol=1e-2)
+
+
+def test_parts_estimate_the_whole():
+    likelihood, y = CASES["logit"]
+    whole = gp.variational_bound(KERNEL, X, y, Z, M, R, likelihood)
+    parts = [
+        gp.variational_bound(KERNEL, X[rows], y[rows], Z, M, R, likelihood, total=40)
+        for rows in np.split(rng.permutation(40), 4)
+    ]
+    np.testing.assert_allclose(np.mean(parts), whole)
+
+
+def test_the_prior_has_no_divergence():
+    likelihood = gp.Gaussian(1e12)
+    bound = gp.variational_bound(KERNEL, X, 0 * Y, Z, np.zeros(6), np.eye(6), likelihood)
+    np.testing.assert_allclose(bound, -20 * np.log(2 * np.pi * 1e12))
+    posterior = gp.variational_posterior(KERNEL, Z, np.zeros(6), np.eye(6), likelihood)
+    np.testing.assert_allclose(posterior.var(X), 1.5, rtol=1e-5)
+
+
+def test_what_is_above_the_diagonal_is_not_read():
+    likelihood, y = CASES["Poisson"]
+    full = R + np.triu(np.ones((6, 6)), 1)
+    got = gp.variational_bound(KERNEL, X, y, Z, M, full, likelihood)
+    np.testing.assert_allclose(got, gp.variational_bound(KERNEL, X, y, Z, M, R, likelihood))
+
+
+def test_bad_input():
+    likelihood, y = CASES["logit"]
+    with pytest.raises(ValueError, match=r"m and R are \(6,\) and \(6, 6\) for 6 inducing points"):
+        gp.variational_bound(KERNEL, X, y, Z, M[:5], R, likelihood)
+    with pytest.raises(ValueError, match="its diagonal is positive"):
+        gp.variational_bound(KERNEL, X, y, Z, M, -R, likelihood)
+    with pytest.raises(ValueError, match="observations are 0 and 1"):
+        gp.variational_bound(KERNEL, X, Y, Z, M, R, likelihood)
+    with pytest.raises(ValueError, match="rate is greater than 0"):
+        gp.natural_step(lambda m, R: np.sum(m), M, R, rate=0.0)
+    with pytest.raises(FloatingPointError, match="is not finite"):
+        gp.natural_step(lambda m, R: np.nan * np.sum(m), M, R)
+    with pytest.raises(ValueError, match="StudentT is not concave at the mode: write variational_bound"):
+        gp.laplace_log_likelihood(RBF(), X, np.where(Y > 0, 9.0, Y), gp.StudentT(0.1, 2.0))
