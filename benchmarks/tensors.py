@@ -10,19 +10,16 @@ OPENBLAS_NUM_THREADS say.
 
 from __future__ import annotations
 
-import argparse
 import os
-import time
-import tracemalloc
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 
 import lindiff as ld
+
+from .turns import Calls, main
 
 try:
     import jax
@@ -39,8 +36,6 @@ try:
     import casadi
 except ImportError:
     casadi = None
-
-Calls = dict[str, Callable[[], Any]]
 
 # The commonest forms of einsum, and sizes of their indices.
 FORMS = [
@@ -306,69 +301,7 @@ CASES = {
 }
 
 
-def timed(call: Callable[[], Any], seconds: float) -> float:
-    """Seconds of a call, the mean of as many as take ``seconds``."""
-    count, start = 0, time.perf_counter()
-    while not count or time.perf_counter() - start < seconds:
-        call()
-        count += 1
-    return (time.perf_counter() - start) / count
-
-
-def peak(call: Callable[[], Any]) -> float:
-    """MB that a call allocates at most, with its result."""
-    tracemalloc.start()
-    call()
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most / 1e6
-
-
-def rows_of(name: str, calls: Calls, rounds: int, seconds: float) -> list[dict[str, Any]]:
-    for call in calls.values():
-        for _ in range(3):  # recorded, compiled
-            call()
-    times: dict[str, list[float]] = {by: [] for by in calls}
-    for _ in range(rounds):
-        for by, call in calls.items():
-            times[by].append(timed(call, seconds))
-    own = float(np.median(times["lindiff"]))
-    return [
-        {
-            "case": name,
-            "by": by,
-            "us": 1e6 * float(np.median(times[by])),
-            "ratio": float(np.median(times[by])) / own,
-            "peak_MB": peak(calls[by]) if "numpy" in by or "lindiff" in by else None,
-        }
-        for by in calls
-    ]
-
-
-def main() -> None:
-    """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("cases", nargs="*", default="all", choices=["all", *CASES])
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.02, help="of each call in a round")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "tensors.csv")
-    options = parser.parse_args()
-    threads = {name: os.environ.get(name, "not set") for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    print(f"threads: {threads}; ratio: the time over lindiff's")
+if __name__ == "__main__":
     if torch is not None:
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
-    rows = []
-    for case in CASES if "all" in options.cases else options.cases:
-        for name, calls in CASES[case](np.random.default_rng(0)):
-            new = rows_of(name, calls, options.rounds, options.seconds)
-            table = pd.DataFrame(new)
-            print(table.to_string(index=False, float_format="{:.3g}".format, na_rep=""), flush=True)
-            rows += new
-    options.output.parent.mkdir(exist_ok=True)
-    pd.DataFrame(rows).to_csv(options.output, index=False, float_format="%.4g")
-
-
-if __name__ == "__main__":
-    main()
+    main(CASES, __doc__, "tensors")

@@ -47,7 +47,7 @@ def expected_improvement(posterior: Posterior, X: Any, best: Any, *, maximize: b
     >>> value.round(4), slope.round(4)
     (np.float64(0.1604), array([-0.0262]))
     """
-    mean, s = posterior.mean(X), _positive_std(posterior, X)
+    mean, s = _mean_and_std(posterior, X)
     gain = mean - best if maximize else best - mean
     is_certain = np.equal(value(s), 0)
     u = gain / np.where(is_certain, 1.0, s)
@@ -70,12 +70,12 @@ def upper_confidence_bound(posterior: Posterior, X: Any, beta: float = 2.0, *, m
     >>> gp.upper_confidence_bound(posterior, np.array([0.0, 9.0]))
     array([1., 2.])
     """
-    mean, s = posterior.mean(X), _positive_std(posterior, X)
+    mean, s = _mean_and_std(posterior, X)
     return mean + beta * s if maximize else beta * s - mean
 
 
-def _positive_std(posterior: Posterior, X: Any) -> Any:
-    """Standard deviations; where they are zero the derivative counts as 0."""
-    var = posterior.var(X)
+def _mean_and_std(posterior: Posterior, X: Any) -> tuple[Any, Any]:
+    """Of standard deviations that are zero the derivative counts as 0."""
+    mean, var = posterior.mean_and_var(X)
     is_zero = np.equal(value(var), 0)
-    return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, var)))
+    return mean, np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, var)))

@@ -170,11 +170,13 @@ class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self._predicted_before(X, return_std, return_cov)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         scale, posterior = self._y_train_std, self._posterior
-        mean = scale * posterior.mean(X) + self._y_train_mean
         noise = self.kernel_.noise(self.kernel_.features(X))
         if return_std:
-            std = posterior.std(X, noise)
+            mean, var = posterior.mean_and_var(X, noise)
+            std = np.sqrt(var)
+            mean = scale * mean + self._y_train_mean
             return mean, std * scale if np.ndim(scale) == 0 else std[:, None] * scale
+        mean = scale * posterior.mean(X) + self._y_train_mean
         if return_cov:
             cov = posterior.cov(X, noise)
             return mean, cov * scale**2 if np.ndim(scale) == 0 else cov[:, :, None] * scale**2

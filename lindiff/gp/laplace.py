@@ -7,18 +7,22 @@ likelihood, whose precision is ``K⁻¹ + W``: Rasmussen & Williams (2006), sect
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lindiff.core.differential import Differential
+from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood
+from lindiff.gp.moving import Still, apart
 from lindiff.gp.points import as_points
 from lindiff.gp.regression import LatentPosterior, residuals
 from lindiff.linalg import makediag, potrf, sumlogdiag, trsm
-from lindiff.transforms.implicit import implicit
+from lindiff.rules._common import depends_on_variables
+from lindiff.transforms.forward import jvp
+from lindiff.transforms.reverse import vjp
 
 __all__ = ["LaplacePosterior", "condition_laplace", "laplace_log_likelihood"]
 
@@ -102,10 +106,7 @@ def condition_laplace(
     if not (type(noise) is float and noise == 0):
         K = K + makediag(np.broadcast_to(noise, K.shape[:1]))
 
-    def residual(u: Any, K: Any, prior: Any, likelihood: Likelihood) -> Any:
-        return u - K @ likelihood.slopes(u + prior, y)[0]
-
-    u = implicit(_mode_for(value(y)), residual)(K, prior, likelihood)
+    u = _mode(*apart((K, prior, likelihood)), y)
     f = u + prior
     g, W = likelihood.slopes(f, y)
     if not np.all(value(W) >= 0):
@@ -113,49 +114,89 @@ def condition_laplace(
             f"condition_laplace: the log density of {type(likelihood).__name__} is not concave at the mode: "
             f"write variational_bound"
         )
-    root = np.sqrt(W)
-    L = potrf(np.eye(len(X), dtype=K.dtype, like=value(K)) + root[:, None] * K * root)
-    found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * g) - sumlogdiag(L)
-    return LaplacePosterior(kernel, X, g, L, root, likelihood, found, f, mean)
+    curvature = _Curvature(K, W)
+    found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * g) - sumlogdiag(curvature.L)
+    return LaplacePosterior(kernel, X, g, curvature.L, curvature.root, likelihood, found, f, mean)
 
 
-def _mode_for(y: Any) -> Callable[..., Any]:
-    """Newton's method for the mode u = K a less the prior mean, as Rasmussen & Williams' algorithm 3.1."""
+@rule
+def _mode(moving: list[Any], still: Still, y: Any) -> Any:
+    """The mode u less the prior mean, ``u = K g(u)``, of (K, prior mean, likelihood).
 
-    @np.errstate(over="ignore", invalid="ignore")  # of steps that are too long
-    def mode(K: Any, prior: Any, likelihood: Likelihood) -> Any:
-        identity = np.eye(len(y), dtype=K.dtype, like=K)
+    ``(I + K W) du = d(K g)`` at a fixed u, Rasmussen & Williams, eq. 5.24.
+    """
+    K, prior, likelihood = still.tree(moving)
+    u = (
+        _mode(moving, still, y)
+        if depends_on_variables(moving)
+        else _found_mode(K, prior, likelihood, value(y))
+    )
 
-        def height(a: Any, u: Any) -> Any:
-            return np.sum(likelihood.log_density(u + prior, y)) - 0.5 * np.sum(a * u)
+    def of_fixed(*moving: Any) -> Any:
+        K, prior, likelihood = still.tree(moving)
+        return K @ likelihood.slopes(u + prior, y)[0]
 
-        def newton(a: Any, u: Any) -> Any:
-            """``(I + W K)⁻¹ (g - a)``."""
-            g, W = likelihood.slopes(u + prior, y)
-            root = np.sqrt(np.maximum(W, 0))
-            L = potrf(identity + root[:, None] * K * root)
-            step = g - a
-            return step - root * trsm(L, trsm(L, (root * (K @ step))[:, None]), transpose=True)[:, 0]
+    def push(moving_dot: list[Any]) -> Any:
+        curvature = _Curvature(K, likelihood.slopes(u + prior, y)[1])
+        return curvature.solved(jvp(of_fixed, tuple(moving), tuple(moving_dot))[1])
 
-        a = u = np.zeros_like(K[0])
-        best = height(a, u)
-        for _ in range(MOST_STEPS):
-            step = newton(a, u)
-            for _ in range(MOST_HALVINGS):
-                after = height(a + step, K @ (a + step))
-                if after >= best:
-                    break
-                step = 0.5 * step
-            else:  # as high as rounding allows
+    def pull(u_bar: Any) -> Any:
+        curvature = _Curvature(K, likelihood.slopes(u + prior, y)[1])
+        return [*vjp(of_fixed, *moving)[1](curvature.solved_transpose(u_bar))]
+
+    return u, Differential((push,), (pull,))
+
+
+class _Curvature:
+    """``I + K W`` by the Cholesky factor of ``I + √W K √W``: Rasmussen & Williams, eq. 3.27."""
+
+    def __init__(self, K: Any, W: Any) -> None:
+        self.K, self.root = K, np.sqrt(np.maximum(W, 0))
+        scaled = self.root[:, None] * K * self.root
+        self.L = potrf(scaled + np.eye(len(K), dtype=K.dtype, like=value(K)))
+
+    def _weighted(self, b: Any) -> Any:
+        """``√W (I + √W K √W)⁻¹ √W b``."""
+        inner = trsm(self.L, trsm(self.L, (self.root * b)[:, None]), transpose=True)
+        return self.root * inner[:, 0]
+
+    def solved(self, b: Any) -> Any:
+        """``(I + K W)⁻¹ b``."""
+        return b - self.K @ self._weighted(b)
+
+    def solved_transpose(self, b: Any) -> Any:
+        """``(I + W K)⁻¹ b``."""
+        return b - self._weighted(self.K @ b)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of steps that are too long
+def _found_mode(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
+    """By Newton's method for a of u = K a, as Rasmussen & Williams' algorithm 3.1."""
+
+    def height(a: Any, u: Any) -> Any:
+        return np.sum(likelihood.log_density(u + prior, y)) - 0.5 * np.sum(a * u)
+
+    def newton(a: Any, u: Any) -> Any:
+        g, W = likelihood.slopes(u + prior, y)
+        return _Curvature(K, W).solved_transpose(g - a)
+
+    a = u = np.zeros_like(K[0])
+    best = height(a, u)
+    for _ in range(MOST_STEPS):
+        step = newton(a, u)
+        for _ in range(MOST_HALVINGS):
+            after = height(a + step, K @ (a + step))
+            if after >= best:
                 break
-            a, gain, best = a + step, after - best, after
-            u = K @ a
-            if gain <= 4 * np.finfo(K.dtype).eps * abs(best):
-                break
-        last = K @ (a + newton(a, u))  # from where its error is squared
-        return last if np.max(np.abs(last - u)) <= NEAR else u
-
-    return mode
+            step = 0.5 * step
+        else:  # as high as rounding allows
+            break
+        a, gain, best = a + step, after - best, after
+        u = K @ a
+        if gain <= 4 * np.finfo(K.dtype).eps * abs(best):
+            break
+    last = K @ (a + newton(a, u))  # from where its error is squared
+    return last if np.max(np.abs(last - u)) <= NEAR else u
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -196,4 +237,4 @@ class LaplacePosterior(LatentPosterior):
 
     def expected(self, X: Any) -> Any:
         """Expectations of observations at points (m, d): of `Bernoulli` ones the probabilities of 1."""
-        return self.likelihood.expected(self.mean(X), self.var(X))
+        return self.likelihood.expected(*self.mean_and_var(X))

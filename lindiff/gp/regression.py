@@ -194,13 +194,20 @@ class LatentPosterior:
         -----
         Of n old points n² m flops, and as many covariances as fit into 16 MB at a time.
         """
-        X, found = as_points(X, like=self.X), []
+        return self.mean_and_var(X, noise)[1]
+
+    def mean_and_var(self, X: Any, noise: Any = None) -> tuple[Any, Any]:
+        """:meth:`mean` and :meth:`var`, of covariances that are computed once."""
+        X, means, variances = as_points(X, like=self.X), [], []
         for block in self._blocks(X):
-            V, *others = self._explained(self.kernel(block, self.X))
+            K = self.kernel(block, self.X)
+            means.append(K @ self.alpha)
+            V, *others = self._explained(K)
             var = self.kernel.diag(block, noisy=False) - np.sum(V * V, axis=1)
-            found.append(sum((np.sum(W * W, axis=1) for W in others), var))
-        var = np.maximum(np.concatenate(found), 0)
-        return var if noise is None or noise is False else var + self._added(noise)
+            variances.append(sum((np.sum(W * W, axis=1) for W in others), var))
+        mean, var = np.concatenate(means), np.maximum(np.concatenate(variances), 0)
+        mean = mean if self.prior_mean is None else mean + self._prior_mean_at(X)
+        return mean, var if noise is None or noise is False else var + self._added(noise)
 
     def _added(self, noise: Any) -> Any:
         if noise is not True:
@@ -277,7 +284,7 @@ class Posterior(LatentPosterior):
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
-        return (trsm(self.L, K, transpose=True, rightside=True),)
+        return (trsm(self.L, K, transpose=True, rightside=True, overwrite_a=True),)
 
     def leave_one_out(self) -> tuple[Any, Any]:
         """Means and variances of each observation given all others, noise included: (n,) or (n, k), and (n,).

@@ -226,5 +226,5 @@ class SparsePosterior(LatentPosterior):
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
-        V = trsm(self.L, K, transpose=True, rightside=True)
+        V = trsm(self.L, K, transpose=True, rightside=True, overwrite_a=True)
         return V, trsm(self.M, V, transpose=True, rightside=True)

@@ -24,8 +24,9 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.gp.covariances import Pulled, covariances
+from lindiff.gp.covariances import covariances
 from lindiff.gp.moving import Still, apart
+from lindiff.gp.tiles import IN_ONE_TILE, Pulled
 from lindiff.linalg import potrf, potri, sumlogdiag, syrk, trsm
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -34,7 +35,7 @@ from lindiff.transforms.reverse import vjp
 __all__ = ["bound"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
-ROWS = 512  # of K_fu_bar at a time
+ROWS = 512  # of K_fu_bar at a time, or as many as are in a tile
 
 
 def bound(kernel: Any, F: Any, G: Any, K_uu: Any, total: Any, y: Any, s: Any) -> Any:
@@ -122,8 +123,9 @@ class _Cotangents:
         self.y = value_bar / s * (self._A @ w - self._y)
 
     def blocks(self) -> Iterator[slice]:
-        n = len(self._A)
-        return (slice(k, min(k + ROWS, n)) for k in range(0, n, ROWS))
+        n, count = self._A.shape
+        rows = max(ROWS, IN_ONE_TILE // count)
+        return (slice(k, min(k + rows, n)) for k in range(0, n, rows))
 
     def K_fu(self, rows: slice) -> Any:
         return self._A[rows] @ self._T + self._y[rows] @ self._v.T

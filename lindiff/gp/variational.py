@@ -234,9 +234,9 @@ class VariationalPosterior(LatentPosterior):
     noise: Any = 0.0
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
-        A = trsm(self.L, K, transpose=True, rightside=True)
+        A = trsm(self.L, K, transpose=True, rightside=True, overwrite_a=True)
         return A, trmm(self.R, A, rightside=True)
 
     def expected(self, X: Any) -> Any:
         """Expectations of observations at points (m, d): of `Bernoulli` ones the probabilities of 1."""
-        return self.likelihood.expected(self.mean(X), self.var(X))
+        return self.likelihood.expected(*self.mean_and_var(X))

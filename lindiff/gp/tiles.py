@@ -1,0 +1,179 @@
+"""Tiles of matrices of covariances, each by a program of its kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lindiff.core import pytree
+from lindiff.gp.moving import Still
+from lindiff.programs import program
+from lindiff.transforms.reverse import vjp
+
+__all__ = ["Pulled", "Tiles", "between", "tiles_of"]
+
+IN_ONE_TILE = 2**17  # numbers: a megabyte, of the second cache
+ROWS = 256  # of a square tile
+
+
+def tiles_of(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of tiles; of a symmetric matrix those on its diagonal and below."""
+    width = ROWS if symmetric else min(max(m, 1), 2 * ROWS)
+    height = ROWS if symmetric else max(IN_ONE_TILE // width, 1)
+    for row in range(0, n, height):
+        for column in range(0, min(m, row + 1) if symmetric else m, width):
+            yield slice(row, min(row + height, n)), slice(column, min(column + width, m))
+
+
+def between(kernel: Any, F: Any, G: Any) -> Any:
+    """What a kernel says of two sets of points, as a whole matrix."""
+    K = kernel.between(F, G)
+    first, second = pytree.flatten(F)[0][0], pytree.flatten(G)[0][0]
+    shape = (first.shape[0], second.shape[0])
+    return K if np.shape(K) == shape else K + np.zeros(shape, first.dtype, like=first)
+
+
+# -- programs --------------------------------------------------------------------------------------------
+
+
+class _Form:
+    """A tree of a kernel and features without its numbers; equal where it computes the same from them."""
+
+    def __init__(self, tree: Any) -> None:
+        self.restore = pytree.flatten(tree)[1]
+        self._key = _key_of(tree)
+        try:
+            hash(self._key)
+        except TypeError:  # of what a kernel says to be constant: no other tree is equal
+            self._key = object()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Form) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _key_of(tree: Any) -> Any:
+    """What a tree is but for its leaves, and for the bounds of searches."""
+    if not pytree.is_tree(tree):
+        return None
+    children = tuple((key, _key_of(pytree.item(tree, key))) for key in pytree.keys(tree))
+    if not dataclasses.is_dataclass(tree):
+        return type(tree), children
+    static = [f.name for f in dataclasses.fields(tree) if f.name not in pytree.keys(tree)]
+    said = tuple((name, getattr(tree, name)) for name in static if not name.endswith("_bounds"))
+    return type(tree), children, said
+
+
+@functools.lru_cache(maxsize=256)
+def _program_of(form: _Form) -> Callable[..., Any]:
+    return program(lambda leaves: between(*form.restore(leaves)))
+
+
+@functools.lru_cache(maxsize=256)
+def _pulled_of(form: _Form, active: tuple[bool, ...]) -> Callable[..., Any]:
+    """The cotangents of the active leaves, of the leaves and the cotangent of the matrix."""
+
+    def pulled(leaves: list[Any], K_bar: Any) -> Any:
+        still = Still(form.restore, leaves, active)
+        moving = [x for x, a in zip(leaves, active, strict=True) if a]
+        return vjp(lambda *moving: between(*still.tree(moving)), *moving)[1](K_bar)
+
+    return program(pulled)
+
+
+# -- tiles -----------------------------------------------------------------------------------------------
+
+
+class Tiles:
+    """The tiles of a matrix of covariances between plain points.
+
+    Parameters
+    ----------
+    tree : (kernel, F, G)
+        G is None for the covariances of F.
+    """
+
+    def __init__(self, tree: Any) -> None:
+        kernel, F, G = tree
+        self.is_symmetric = G is None
+        self._rows = pytree.flatten(F)[0]
+        self._columns = self._rows if G is None else pytree.flatten(G)[0]
+        dtype = self._rows[0].dtype
+        # Numbers of Python have the type of the points, and are data of the program as arrays are.
+        self._numbers = [
+            np.asarray(x, dtype) if type(x) in (int, float) else x for x in pytree.flatten(kernel)[0]
+        ]
+        self._form = _Form((kernel, F, F if G is None else G))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the matrix."""
+        return len(self._rows[0]), len(self._columns[0])
+
+    def __iter__(self) -> Iterator[tuple[slice, slice]]:
+        """Rows and columns of each tile; of a symmetric matrix those on its diagonal and below."""
+        return tiles_of(*self.shape, self.is_symmetric)
+
+    def leaves(self, rows: slice, columns: slice) -> list[Any]:
+        """The numbers that a tile is made of."""
+        return [*self._numbers, *(x[rows] for x in self._rows), *(x[columns] for x in self._columns)]
+
+    def tile(self, rows: slice, columns: slice) -> Any:
+        """The tile with these rows and columns."""
+        return _program_of(self._form)(self.leaves(rows, columns))
+
+    def pulled(self, active: tuple[bool, ...], rows: slice, columns: slice, K_bar: Any) -> Any:
+        """The cotangents of the active leaves of a tile."""
+        return _pulled_of(self._form, active)(self.leaves(rows, columns), K_bar)
+
+
+class Pulled:
+    """Cotangents of what a matrix of covariances is made of, summed over its tiles.
+
+    Parameters
+    ----------
+    tree : (kernel, F, G)
+        G is None for the covariances of F.
+    active : tuple of bool
+        Which leaves of it are differentiated.
+
+    Attributes
+    ----------
+    total : list of arrays
+        The cotangents of the active leaves.
+    """
+
+    def __init__(self, tree: Any, active: tuple[bool, ...]) -> None:
+        self.tiles = Tiles(tree)
+        kernel, F, G = (pytree.flatten(x)[0] for x in tree)
+        leaves = [x for x, a in zip((*kernel, *F, *G), active, strict=True) if a]
+        self.total = [np.zeros(np.shape(x), np.result_type(x)) for x in leaves]
+        of_rows, of_columns = active[len(kernel) : len(kernel) + len(F)], active[len(kernel) + len(F) :]
+        self._active = (*active, *of_rows) if self.tiles.is_symmetric else active
+        # Where a cotangent goes: to which array, and to which part of it.
+        counts = sum(active[: len(kernel)]), sum(of_rows), sum(of_columns)
+        ends = np.cumsum(counts)
+        self._to = [(k, "all") for k in range(ends[0])]
+        self._to += [(k, "rows") for k in range(ends[0], ends[1])]
+        others = range(ends[0], ends[1]) if self.tiles.is_symmetric else range(ends[1], ends[2])
+        self._to += [(k, "columns") for k in others]
+
+    def add_rows(self, rows: slice, K_bar: Any) -> None:
+        """Add what the cotangent of whole rows contributes."""
+        n, m = K_bar.shape
+        for inside, columns in tiles_of(n, m, False):
+            here = slice(rows.start + inside.start, rows.start + inside.stop)
+            self.add(here, columns, K_bar[inside, columns])
+
+    def add(self, rows: slice, columns: slice, K_bar: Any) -> None:
+        """Add what the cotangent of a tile contributes."""
+        bars = self.tiles.pulled(self._active, rows, columns, K_bar)
+        for bar, (k, where) in zip(bars, self._to, strict=True):
+            part = ... if where == "all" else rows if where == "rows" else columns
+            self.total[k][part] += bar
