@@ -117,9 +117,8 @@ def main() -> None:
         for count in options.inducing:
             for seed in range(options.splits):
                 row = row_of(options.data, name, count, seed, options.iterations)
-                print(
-                    "  ".join(f"{key} {x:.4g}" if key != "data" else x for key, x in row.items()), flush=True
-                )
+                told = (f"{key} {x:.4g}" for key, x in row.items() if key != "data")
+                print(name, *told, sep="  ", flush=True)
                 rows.append(row)
     table = pd.DataFrame(rows)
     options.output.parent.mkdir(exist_ok=True)

@@ -8,7 +8,10 @@ from lindiff.gp.acquisition import expected_improvement, upper_confidence_bound
 from lindiff.gp.fitting import FitResult, fit, inducing_points, kernel_for
 from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
 from lindiff.gp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
+from lindiff.gp.paths import posterior_paths, prior_paths
+from lindiff.gp.plots import plot
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood
+from lindiff.gp.series import state_space
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, fitc_log_likelihood, sparse_bound
 from lindiff.gp.variational import (
     VariationalPosterior,
@@ -40,7 +43,11 @@ __all__ = [
     "laplace_log_likelihood",
     "log_marginal_likelihood",
     "natural_step",
+    "plot",
+    "posterior_paths",
+    "prior_paths",
     "sparse_bound",
+    "state_space",
     "upper_confidence_bound",
     "variational_bound",
     "variational_posterior",

@@ -169,9 +169,10 @@ class LatentPosterior:
         """The expectation of the process at points (m, d): (m,), or (m, k)."""
         X = as_points(X, like=self.X)
         found = np.concatenate([self.kernel(block, self.X) @ self.alpha for block in self._blocks(X)])
-        return found if self.prior_mean is None else found + self._prior_mean_at(X)
+        return found if self.prior_mean is None else found + self.prior_mean_at(X)
 
-    def _prior_mean_at(self, X: Any) -> Any:
+    def prior_mean_at(self, X: Any) -> Any:
+        """The mean of the process without data at points (m, d)."""
         mean = self.prior_mean(X) if callable(self.prior_mean) else self.prior_mean
         if np.ndim(mean) and np.shape(mean)[0] != len(X):
             raise ValueError(
@@ -206,7 +207,7 @@ class LatentPosterior:
             var = self.kernel.diag(block, noisy=False) - np.sum(V * V, axis=1)
             variances.append(sum((np.sum(W * W, axis=1) for W in others), var))
         mean, var = np.concatenate(means), np.maximum(np.concatenate(variances), 0)
-        mean = mean if self.prior_mean is None else mean + self._prior_mean_at(X)
+        mean = mean if self.prior_mean is None else mean + self.prior_mean_at(X)
         return mean, var if noise is None or noise is False else var + self._added(noise)
 
     def _added(self, noise: Any) -> Any:
@@ -295,7 +296,7 @@ class Posterior(LatentPosterior):
         """
         variance = 1 / np.diagonal(potri(self.L))
         expected = self.r - self.alpha * (variance if self.alpha.ndim == 1 else variance[:, None])
-        return expected if self.prior_mean is None else expected + self._prior_mean_at(self.X), variance
+        return expected if self.prior_mean is None else expected + self.prior_mean_at(self.X), variance
 
     def log_marginal_likelihood(self) -> Any:
         """The log density of the observations."""

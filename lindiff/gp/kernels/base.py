@@ -355,14 +355,18 @@ class Warped(Kernel):
     function: Any = field(default=None, metadata=STATIC)
     params: Any = ()
 
-    def features(self, X: Any) -> Any:
+    def warp(self, X: Any) -> Any:
+        """What the function makes of points (n, d): other points (n, e)."""
         found = self.function(self.params, X)
         if np.ndim(found) == 0 or np.shape(found)[0] != len(X):
             raise ValueError(
                 f"warped kernel: the function gives shape {np.shape(found)} for {len(X)} points; it needs a "
                 f"row for each"
             )
-        return self.kernel.features(as_points(found))
+        return as_points(found)
+
+    def features(self, X: Any) -> Any:
+        return self.kernel.features(self.warp(X))
 
     def between(self, F: Any, G: Any) -> Any:
         return self.kernel.between(F, G)
