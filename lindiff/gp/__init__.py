@@ -6,6 +6,7 @@ Plain functions of kernels, points and observations, differentiable in all of th
 from lindiff.gp import kernels
 from lindiff.gp.acquisition import expected_improvement, upper_confidence_bound
 from lindiff.gp.fitting import FitResult, fit, inducing_points, kernel_for
+from lindiff.gp.grids import GridPosterior, condition_on_grid, grid_log_likelihood
 from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
 from lindiff.gp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from lindiff.gp.paths import posterior_paths, prior_paths
@@ -24,6 +25,7 @@ __all__ = [
     "Bernoulli",
     "FitResult",
     "Gaussian",
+    "GridPosterior",
     "LaplacePosterior",
     "Likelihood",
     "Poisson",
@@ -33,10 +35,12 @@ __all__ = [
     "VariationalPosterior",
     "condition",
     "condition_laplace",
+    "condition_on_grid",
     "condition_sparse",
     "expected_improvement",
     "fit",
     "fitc_log_likelihood",
+    "grid_log_likelihood",
     "inducing_points",
     "kernel_for",
     "kernels",

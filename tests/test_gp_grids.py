@@ -1,0 +1,75 @@
+"""Processes on grids: the density and the posterior of all points, derivatives, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff import gp
+from lindiff.gp.kernels import RBF, Matern
+from lindiff.testing import check_grads
+
+rng = np.random.default_rng(0)
+KERNELS = [1.5 * RBF(0.8), Matern(1.2, nu=1.5), RBF(np.array([1.0, 2.0]))]
+AXES = [np.sort(rng.uniform(0, 3, 4)), np.sort(rng.uniform(0, 2, 3)), rng.standard_normal((5, 2))]
+Y = rng.standard_normal((4, 3, 5))
+
+
+class OnGrid(gp.kernels.Kernel):
+    """The product over columns 0, 1 and the last two."""
+
+    def between(self, F, G):
+        parts = [F[:, :1], F[:, 1:2], F[:, 2:]], [G[:, :1], G[:, 1:2], G[:, 2:]]
+        return np.prod([k(a, b) for k, a, b in zip(KERNELS, *parts, strict=True)], axis=0)
+
+    def variances(self, F):
+        return 1.5
+
+
+def all_points(axes):
+    i, j, k = (a.ravel() for a in np.meshgrid(*(np.arange(len(x)) for x in axes), indexing="ij"))
+    return np.column_stack([axes[0][i], axes[1][j], axes[2][k]])
+
+
+def test_density_of_all_points():
+    expected = gp.log_marginal_likelihood(OnGrid(), all_points(AXES), Y.ravel(), 0.3)
+    np.testing.assert_allclose(gp.grid_log_likelihood(KERNELS, AXES, Y, 0.3), expected)
+
+
+def test_posterior_of_all_points():
+    exact = gp.condition(OnGrid(), all_points(AXES), Y.ravel(), 0.3)
+    grid = gp.condition_on_grid(KERNELS, AXES, Y, 0.3)
+    new = [AXES[0][:2] + 0.1, AXES[1] - 0.2, AXES[2][:3]]
+    np.testing.assert_allclose(grid.mean(new).ravel(), exact.mean(all_points(new)))
+    np.testing.assert_allclose(grid.var(new).ravel(), exact.var(all_points(new)))
+    assert repr(grid) == "<GridPosterior of 4 × 3 × 5 observations>"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_derivatives(count):
+    y = Y[(slice(None),) * count + (0,) * (3 - count)]
+
+    def density(kernels, axes, y, noise_var):
+        return gp.grid_log_likelihood(kernels, axes, y, noise_var)
+
+    check_grads(density, (KERNELS[:count], AXES[:count], y, 0.3), rtol=1e-5)
+
+
+def test_equal_eigenvalues():
+    """Points far apart are independent: the covariances are multiples of the identity."""
+    axes = [1e3 * np.arange(3.0), 1e3 * np.arange(2.0)]
+    slope = ld.grad(lambda v: gp.grid_log_likelihood([v * RBF(), RBF()], axes, Y[:3, :2, 0], 0.3))(1.5)
+    squares = np.sum(Y[:3, :2, 0] ** 2)
+    np.testing.assert_allclose(slope, 0.5 * (squares / 1.8**2 - 6 / 1.8))
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"2 kernels and axes of \(4, 3, 5\) points for y of"):
+        gp.grid_log_likelihood(KERNELS[:2], AXES, Y, 0.3)
+    with pytest.raises(ValueError, match="a grid is observed as a whole"):
+        gp.grid_log_likelihood(KERNELS, AXES, np.where(Y > 1, np.nan, Y), 0.3)
+    with pytest.raises(ValueError, match="and positive: got 0"):
+        gp.grid_log_likelihood(KERNELS, AXES, Y, 0.0)
+    with pytest.raises(ValueError, match="2 axes of new points for a grid of 3"):
+        gp.condition_on_grid(KERNELS, AXES, Y, 0.3).mean(AXES[:2])
