@@ -267,3 +267,10 @@ def test_guides_show_their_pictures():
     sizes = {path.name: path.stat().st_size for path in (guides.GUIDES.parent / "images").glob("*.png")}
     assert set(sizes) == shown
     assert max(sizes.values()) < 80_000
+
+
+def test_deep_processes_learn_a_step(tmp_path, capsys):
+    load("deep_gp").main(tmp_path, steps=600)
+    one, two = (float(line.split()[-1]) for line in capsys.readouterr().out.splitlines())
+    assert two > one + 0.1
+    assert (tmp_path / "deep_gp.png").stat().st_size > 10_000

@@ -16,6 +16,7 @@ from lindiff.gp.series import state_space
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, fitc_log_likelihood, sparse_bound
 from lindiff.gp.variational import (
     VariationalPosterior,
+    divergence,
     natural_step,
     variational_bound,
     variational_posterior,
@@ -37,6 +38,7 @@ __all__ = [
     "condition_laplace",
     "condition_on_grid",
     "condition_sparse",
+    "divergence",
     "expected_improvement",
     "fit",
     "fitc_log_likelihood",

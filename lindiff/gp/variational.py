@@ -21,7 +21,7 @@ from lindiff.gp.sparse import JITTER, inducing_covariance
 from lindiff.linalg import potrf, potri, trmm, trsm
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["VariationalPosterior", "natural_step", "variational_bound", "variational_posterior"]
+__all__ = ["VariationalPosterior", "divergence", "natural_step", "variational_bound", "variational_posterior"]
 
 
 def variational_bound(
@@ -50,8 +50,9 @@ def variational_bound(
         Inducing points.
     m : (U,) array
     R : (U, U) array
-        Mean, and Cholesky factor of the covariance, of the variational distribution of ``v = L⁻¹ u``; only
-        the lower triangle is read.  ``np.zeros(U)`` and ``np.eye(U)`` are the prior.
+        Mean, and triangular factor of the covariance ``R Rᵀ``, of the variational distribution of
+        ``v = L⁻¹ u``; only the lower triangle is read, whose signs do not matter.  ``np.zeros(U)`` and
+        ``np.eye(U)`` are the prior.
     likelihood : Likelihood
     total : int, optional
         How many observations there are; b by default.
@@ -101,7 +102,7 @@ def variational_bound(
     var = kernel.diag(X) + np.sum(AR * AR, axis=1) - np.sum(A * A, axis=1)
     expected = np.sum(likelihood.expected_log_density(A @ m + prior, np.maximum(var, 0), r))
     scale = 1.0 if total is None else total / len(X)
-    return scale * expected - _divergence(m, R)
+    return scale * expected - divergence(m, R)
 
 
 def _check(m: Any, R: Any, count: int) -> None:
@@ -110,13 +111,31 @@ def _check(m: Any, R: Any, count: int) -> None:
             f"m and R are ({count},) and ({count}, {count}) for {count} inducing points, got shapes "
             f"{np.shape(m)} and {np.shape(R)}"
         )
-    if not np.all(np.diagonal(value(R)) > 0):
-        raise ValueError("R is a Cholesky factor: its diagonal is positive")
+    if not np.all(np.diagonal(value(R)) != 0):
+        raise ValueError("R is the factor of a covariance, and has no zeros on its diagonal")
 
 
-def _divergence(m: Any, R: Any) -> Any:
-    """``KL(N(m, R Rᵀ), N(0, I))``."""
-    logs = np.sum(np.log(np.diagonal(R)))
+def divergence(m: Any, R: Any) -> Any:
+    """``KL(N(m, R Rᵀ), N(0, I))``: what a layer of a deep process costs its bound.
+
+    Parameters
+    ----------
+    m, R : array
+        As in :func:`variational_bound`.
+
+    Returns
+    -------
+    number
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lindiff import gp
+    >>> print(gp.divergence(np.array([1.0, 0.0]), np.eye(2)))
+    0.5
+    """
+    R = np.tril(R)
+    logs = np.sum(np.log(np.abs(np.diagonal(R))))
     return 0.5 * (np.sum(m * m) + np.sum(R * R) - len(m)) - logs
 
 
