@@ -53,11 +53,7 @@ def _covariances(moving: list[Any], still: Still) -> Any:
         if is_outer or type(K_bar) is not np.ndarray:
             return [*vjp(whole, *moving)[1](K_bar)]
         pulled = Pulled(still.tree(moving), still.active)
-        for rows, columns in pulled.tiles:
-            tile = K_bar[rows, columns]
-            if pulled.tiles.is_symmetric and columns.start < rows.start:
-                tile = tile + K_bar[columns, rows].T
-            pulled.add(rows, columns, tile)
+        pulled.add_all(K_bar)
         return pulled.total
 
     return K, Differential((push,), (pull,))

@@ -73,12 +73,13 @@ def sparse_bound(
     """
     X, y, Z, s = _arguments("sparse_bound", kernel, X, y, Z, noise_var, mean)
     F, G = kernel.features(X), kernel.features(Z)
-    total = np.sum(kernel.diag(X, noisy=False))
+    total, variances = np.sum(kernel.diag(X, noisy=False)), kernel.diag(Z, noisy=False)
+    mean_var = float(np.mean(value(variances)))
 
     def attempt(more: float) -> Any:
-        return bound(kernel, F, G, inducing_covariance(kernel, Z, jitter, more), total, y, s)
+        return bound(kernel, F, G, jitter * mean_var + more, total, y, s)
 
-    return with_jitter(attempt, kernel.diag(Z, noisy=False), "sparse_bound")
+    return with_jitter(attempt, variances, "sparse_bound")
 
 
 def _arguments(name: str, kernel: Kernel, X: Any, y: Any, Z: Any, noise_var: Any, mean: Any) -> Any:

@@ -164,6 +164,14 @@ class Pulled:
         others = range(ends[0], ends[1]) if self.tiles.is_symmetric else range(ends[1], ends[2])
         self._to += [(k, "columns") for k in others]
 
+    def add_all(self, K_bar: Any) -> None:
+        """Add what the cotangent of the whole matrix contributes."""
+        for rows, columns in self.tiles:
+            tile = K_bar[rows, columns]
+            if self.tiles.is_symmetric and columns.start < rows.start:
+                tile = tile + K_bar[columns, rows].T
+            self.add(rows, columns, tile)
+
     def add_rows(self, rows: slice, K_bar: Any) -> None:
         """Add what the cotangent of whole rows contributes."""
         n, m = K_bar.shape

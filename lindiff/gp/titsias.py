@@ -27,7 +27,7 @@ from lindiff.core.registry import rule
 from lindiff.gp.covariances import covariances
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.tiles import IN_ONE_TILE, Pulled
-from lindiff.linalg import potrf, potri, sumlogdiag, syrk, trsm
+from lindiff.linalg import potrf, potri, sumlogdiag, syrk, trmm, trsm
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -38,38 +38,42 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 ROWS = 512  # of K_fu_bar at a time, or as many as are in a tile
 
 
-def bound(kernel: Any, F: Any, G: Any, K_uu: Any, total: Any, y: Any, s: Any) -> Any:
+def bound(kernel: Any, F: Any, G: Any, added: float, total: Any, y: Any, s: Any) -> Any:
     """The bound for observations y (n, k) at features F, with inducing points at features G.
 
-    `total` is the sum of the variances of the process at F, s the variance of the noise.
+    `added` is jitter, `total` the sum of the variances of the process at F, s the variance of the noise.
     """
-    rest = (K_uu, total, y, s)
-    moving, still = apart(((kernel, F, G), rest))
-    return _bound(moving, still) if moving else _value(covariances(kernel, F, G), *rest)[0]
+    moving, still = apart(((kernel, F, G), (total, y, s)))
+    if moving:
+        return _bound(moving, still, added)
+    return _of_matrices(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s).value
 
 
-def _value(K_fu: Any, K_uu: Any, total: Any, y: Any, s: Any) -> Any:
-    """The bound, and L, A, B, M, w."""
-    n, k = y.shape
-    L = potrf(K_uu)
-    A = trsm(L, K_fu, transpose=True, rightside=True, overwrite_a=True)
-    square = syrk(A, transpose=True)
-    B = square / s + np.eye(len(K_uu), dtype=K_uu.dtype, like=K_uu)
-    M = potrf(B)
-    c = trsm(M, A.T @ y) / s
-    density = 0.5 * (np.sum(c * c) - np.sum(y * y) / s - n * k * (LOG_TWO_PI + np.log(s)))
-    value = density - k * sumlogdiag(M) - 0.5 * k * (total - np.trace(square)) / s
-    return value, (L, A, B, M, trsm(M, c, transpose=True))
+class _of_matrices:
+    """The bound as a function of ``K_fu``, and of ``K_uu``, both of which it overwrites."""
+
+    def __init__(self, K_fu: Any, K_uu: Any, added: float, total: Any, y: Any, s: Any) -> None:
+        n, k = y.shape
+        diagonal = np.diag_indices(len(K_uu))
+        K_uu[diagonal] += added
+        self.L = potrf(K_uu, overwrite_a=True)
+        self.A = trsm(self.L, K_fu, transpose=True, rightside=True, overwrite_a=True)
+        square = syrk(self.A, transpose=True)
+        trace = np.trace(square)
+        square = square / s
+        square[diagonal] += 1
+        self.M = potrf(square, overwrite_a=True)
+        c = trsm(self.M, self.A.T @ y) / s
+        self.w = trsm(self.M, c, transpose=True)
+        density = 0.5 * (np.sum(c * c) - np.sum(y * y) / s - n * k * (LOG_TWO_PI + np.log(s)))
+        self.value = density - k * sumlogdiag(self.M) - 0.5 * k * (total - trace) / s
 
 
 @rule
-def _bound(moving: list[Any], still: Still) -> Any:
-    tree, rest = still.tree(moving)
-    is_outer = depends_on_variables(moving)
-
+def _bound(moving: list[Any], still: Still, added: float) -> Any:
     def whole(*moving: Any) -> Any:
-        tree, rest = still.tree(moving)
-        return _value(covariances(*tree), *rest)[0]
+        (kernel, F, G), rest = still.tree(moving)
+        return _of_matrices(covariances(kernel, F, G), covariances(kernel, G), added, *rest).value
 
     def push(moving_dot: list[Any]) -> Any:
         return jvp(whole, tuple(moving), tuple(moving_dot))[1]
@@ -77,55 +81,78 @@ def _bound(moving: list[Any], still: Still) -> Any:
     def pull_of_whole(value_bar: Any) -> Any:
         return [*vjp(whole, *moving)[1](value_bar)]
 
-    if is_outer:
-        return _bound(moving, still), Differential((push,), (pull_of_whole,))
-    value, kept = _value(covariances(*tree), *rest)
+    (kernel, F, G), (total, y, s) = still.tree(moving)
+    if depends_on_variables(moving):
+        return _bound(moving, still, added), Differential((push,), (pull_of_whole,))
+    if type(y) is not np.ndarray:
+        return whole(*moving), Differential((push,), (pull_of_whole,))
+    found = _of_matrices(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s)
 
     def pull(value_bar: Any) -> Any:
         if depends_on_variables(value_bar):
             return pull_of_whole(value_bar)
-        found = _Cotangents(kept, rest, value_bar)
-        count = len(pytree.flatten(tree)[0])
-        pulled = Pulled(tree, still.active[:count])
-        if any(still.active[:count]):
-            for rows in found.blocks():
-                pulled.add_rows(rows, found.K_fu(rows))
-        others = (found.K_uu, found.total, found.y, found.s)
-        return pulled.total + [bar for bar, a in zip(others, still.active[count:], strict=True) if a]
+        cotangents = _Cotangents(found, total, y, s, value_bar)
+        of_kernel, of_f, of_g = (len(pytree.flatten(x)[0]) for x in (kernel, F, G))
+        active = still.active[: of_kernel + of_f + of_g]
+        # The inducing points and the kernel are in both matrices.
+        of_inducing = *active[:of_kernel], *active[of_kernel + of_f :]
+        both, inducing = Pulled((kernel, F, G), active), Pulled((kernel, G, None), of_inducing)
+        if any(active):
+            inducing.add_all(cotangents.K_uu())
+            for rows in cotangents.blocks():
+                both.add_rows(rows, cotangents.K_fu(rows))
+        bars, of_points = both.total, sum(active[of_kernel : of_kernel + of_f])
+        own = sum(active[:of_kernel])
+        for k, bar in enumerate(inducing.total):
+            bars[k if k < own else k + of_points] += bar
+        others = (cotangents.total, cotangents.y, cotangents.s)
+        return bars + [bar for bar, a in zip(others, still.active[len(active) :], strict=True) if a]
 
-    return value, Differential((push,), (pull,))
+    return found.value, Differential((push,), (pull,))
 
 
 class _Cotangents:
-    """Cotangents of the arguments of `_value`; that of K_fu by rows."""
+    """Of the arguments of the bound, in as few arrays as possible; that of K_fu by rows."""
 
-    def __init__(self, kept: Any, rest: Any, value_bar: Any) -> None:
-        L, self._A, B, M, w = kept
-        _, total, self._y, s = rest
-        n, k = self._y.shape
-        identity = np.eye(len(L), dtype=L.dtype)
-        B_inv, ww = potri(M), w @ w.T
-        squares = np.sum(w * w)
-        of_density = np.sum(self._y * self._y) / s + k * (total / s - n)
-        # wᵀBw = bᵀB⁻¹b/s², and tr AᵀA = s tr (B - I).
-        self.s = (
-            value_bar
-            * 0.5
-            / s
-            * (of_density - k * (np.trace(B) + np.trace(B_inv) - 2 * len(L)) - np.sum(w * (B @ w)) - squares)
-        )
-        self.total = -0.5 * k * value_bar / s
-        H = k * (B - 2 * identity + B_inv) + ww
-        self.K_uu = trsm(L, trsm(L, H, rightside=True, alpha=-0.5 * value_bar), transpose=True)
-        S = k * (identity - B_inv) - ww
-        self._T = trsm(L, S, rightside=True, alpha=value_bar / s)
-        self._v = trsm(L, w, transpose=True, alpha=value_bar / s)
-        self.y = value_bar / s * (self._A @ w - self._y)
+    def __init__(self, found: _of_matrices, total: Any, y: Any, s: Any, value_bar: Any) -> None:
+        self._found, self._y, self._s, w = found, y, s, found.w
+        n, k = y.shape
+        self._diagonal = np.diag_indices(len(w))
+        self._scale = value_bar / s
+        S = potri(found.M)
+        trace = np.trace(S)
+        # wᵀBw = bᵀB⁻¹b/s² = |Mᵀw|², and tr AᵀA = s tr (B - I).
+        of_density = np.sum(y * y) / s + k * (total / s - n)
+        traces = k * (np.vdot(found.M, found.M) + trace - 2 * len(w))
+        squares = np.sum(trmm(found.M, w, transpose=True) ** 2) + np.sum(w * w)
+        self.s = 0.5 * self._scale * (of_density - traces - squares)
+        self.total = -0.5 * k * self._scale
+        self.y = self._scale * (found.A @ w - y)
+        np.negative(S, out=S)
+        S *= k
+        S -= w @ w.T
+        S[self._diagonal] += k
+        self._T = trsm(found.L, S, rightside=True, overwrite_a=True)  # S L⁻¹
+        self._v = trsm(found.L, w, transpose=True)
+
+    def K_uu(self) -> Any:
+        """``-½ L⁻ᵀ (k (B - I) - S) L⁻¹``."""
+        H = syrk(self._found.M)
+        H[self._diagonal] -= 1
+        L, outputs = self._found.L, float(self._y.shape[1])
+        H = trsm(L, H, rightside=True, alpha=outputs, overwrite_a=True)
+        H -= self._T
+        alpha = -0.5 * float(self._scale * self._s)
+        return trsm(L, H, transpose=True, alpha=alpha, overwrite_a=True)
 
     def blocks(self) -> Iterator[slice]:
-        n, count = self._A.shape
+        n, count = self._found.A.shape
         rows = max(ROWS, IN_ONE_TILE // count)
         return (slice(k, min(k + rows, n)) for k in range(0, n, rows))
 
     def K_fu(self, rows: slice) -> Any:
-        return self._A[rows] @ self._T + self._y[rows] @ self._v.T
+        """``(A S L⁻¹ + y wᵀ L⁻¹) / s``."""
+        K_bar = self._found.A[rows] @ self._T
+        K_bar += self._y[rows] @ self._v.T
+        K_bar *= self._scale
+        return K_bar
