@@ -410,6 +410,26 @@ def test_functions_of_the_users():
     np.testing.assert_allclose(ld.grad(lambda x: np.sum(softplus(x)))(x), 1 / (1 + np.exp(-2 * x)))
 
 
+@pytest.mark.parametrize(
+    ("text", "by_numpy"),
+    [
+        ("f = prod[k] x[k]", lambda x: np.prod(x)),
+        ("f = prod[k] (x[k] + 1j)", lambda x: np.prod(x + 1j)),
+        ("f = sum[k] 2j*x[k]", lambda x: np.sum(2j * x)),
+        ("f = sum[k] x[k]/(1 + 2j)", lambda x: np.sum(x / (1 + 2j))),
+        ("f = sum[k] (1 + 1j)**2*x[k]*sin(1j*x[k])", lambda x: np.sum((1 + 1j) ** 2 * x * np.sin(1j * x))),
+    ],
+)
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_gradients_through_complex_numbers(text, by_numpy, dtype):
+    function, x = ld.tensor(text), numbers(3).astype(dtype)
+    if dtype is complex:
+        x += 1j * numbers(3)
+    for part in (np.real, np.imag):
+        expected = ld.grad(lambda x: part(by_numpy(x)))(x)  # noqa: B023
+        np.testing.assert_allclose(ld.grad(lambda x: part(function(x)))(x), expected, atol=1e-14)  # noqa: B023
+
+
 # -- what has gone wrong -------------------------------------------------------------------------------------
 
 

@@ -174,12 +174,13 @@ class _Adjoint:
         slope = partial(term.body, access)
         if slope == ZERO:
             return
-        if self.conjugated and not isinstance(slope, Number):
-            slope = Apply(np.conjugate, (slope,))
+        share = self.share(statement, term)
+        if self.conjugated:
+            slope, share = _conjugate(slope), _conjugate(share)
         f_bar = Access(self.bar(statement.name), tuple(map(affine, statement.indices)))
         conditions = (*statement.box(), *term.domain)
         indices = (*statement.indices[::-1], *term.summed[::-1])
-        body = chained(f_bar * self.share(statement, term), slope)
+        body = chained(f_bar * share, slope)
         yield Contribution(access, indices, conditions, body)
 
     def share(self, statement: Statement, term: Term) -> Scalar:
@@ -270,6 +271,10 @@ class _Adjoint:
         summed = tuple(back.get(name, name) for name in solution.unknowns)
         body = substituted(substituted(given.body, own), values)
         return tidy(Term("sum", summed[::-1], tuple(domain), body))
+
+
+def _conjugate(x: Scalar) -> Scalar:
+    return Number(x.value.conjugate()) if isinstance(x, Number) else Apply(np.conjugate, (x,))
 
 
 def _needed(statements: list[Statement]) -> list[Statement]:

@@ -347,7 +347,9 @@ def of_arrays(definition: Definition, integers: tuple[tuple[str, int], ...], *ar
         return definition.of_integers(integers) if integers else definition
 
     def pullback(y_bar: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
-        is_complex = any(np.iscomplexobj(value(x)) for x in (*arrays, y_bar))
+        is_complex = definition.has_complex_numbers or any(
+            np.iscomplexobj(value(x)) for x in (*arrays, y_bar)
+        )
 
         def of(place: int) -> Any:
             x_bar = exact().adjoint(place, is_complex)([*arrays, y_bar], {})
