@@ -367,6 +367,20 @@ def test_dtypes_and_layouts(dtype, layout):
         np.testing.assert_allclose(x_bar, other, rtol=10 * tolerance, atol=10 * tolerance)
 
 
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">c16", "<f8"])
+def test_both_orders_of_bytes(dtype):
+    function, x = ld.tensor("f[i] = sum[k] x[i + k]*w[k]"), numbers(5).astype(dtype)
+    native, w = x.astype(x.dtype.newbyteorder("=")), numbers(2)
+    for arrays, plain in (((x, x[:2]), (native, native[:2])), ((x, w), (native, w))):
+        np.testing.assert_array_equal(function(*arrays), function(*plain))
+        assert function(*arrays).dtype.isnative
+        entries = [function.jacobian("x")(*given).data for given in (arrays, plain)]
+        np.testing.assert_array_equal(*entries)
+        assert str(function.explain(*arrays)) == str(function.explain(*plain))
+    gradients = [ld.grad(lambda x: np.sum(np.abs(function(x, w)) ** 2))(x) for x in (x, native)]
+    np.testing.assert_array_equal(*gradients)
+
+
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1023, 1024, 1025, 2500])
 def test_lengths_on_both_sides_of_every_block(n):
     x, w = numbers(n + 2), np.array([1.0, -2.0, 0.5])

@@ -122,7 +122,7 @@ class Definition:
         dtypes = {x.dtype if type(x) is np.ndarray and x.flags.aligned else None for x in arrays}
         if len(dtypes) == 1 and not self.has_complex_numbers:
             (dtype,) = dtypes
-            if dtype is not None and dtype.char in "fdFD":
+            if dtype is not None and dtype.char in "fdFD" and dtype.isnative:
                 return list(arrays), dtype
         dtype = _common_dtype(arrays, self.has_complex_numbers)
         if any(foreign(x) is not None for x in arrays):
@@ -322,7 +322,7 @@ def _common_dtype(arrays: tuple[Any, ...], beside_complex: bool) -> np.dtype[Any
         raise TypeError(f"tensor functions take arrays of NumPy's and CuPy's, not {type(others[0]).__name__}")
     if others and any(type(x) is np.ndarray and x.ndim for x in arrays):
         raise TypeError("an array of NumPy's and one of CuPy's: write cupy.asarray(x)")
-    dtype = np.result_type(*(x.dtype for x in arrays)) if arrays else np.dtype(np.float64)
+    dtype = np.result_type(*(x.dtype.newbyteorder("=") for x in arrays)) if arrays else np.dtype(np.float64)
     dtype = np.dtype(np.float64) if dtype.kind in "biu" else dtype
     if beside_complex:
         dtype = np.result_type(dtype, np.complex64)
