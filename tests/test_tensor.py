@@ -415,6 +415,47 @@ def test_a_slope_that_is_infinite_where_nothing_flows():
     np.testing.assert_allclose(gradient, [0.0, 0.25])
 
 
+@pytest.mark.parametrize(
+    ("text", "by_numpy", "x"),
+    [
+        (
+            "f[i] = where(greater(x[i], 0), x[i]*log(x[i]), 0)",
+            lambda x: np.where(x > 0, x * np.log(x), 0),
+            [0.0, 0.5],
+        ),
+        (
+            "f[i] = where(greater(x[i], 0), sqrt(x[i]), 0)",
+            lambda x: np.where(x > 0, np.sqrt(x), 0),
+            [-1.0, 0, 2],
+        ),
+        ("f[i] = sqrt(maximum(x[i], 0))", lambda x: np.sqrt(np.maximum(x, 0)), [-1.0, 1.0]),
+        ("f[i] = sqrt(sum[k] x[i, k]**2)", lambda x: np.sqrt(np.sum(x**2, 1)), [[0.0, 0.0], [3.0, 4.0]]),
+        ("f[i] = sqrt(x[i]**2)", lambda x: np.sqrt(x**2), [0.0, 1.0]),
+        (
+            "f = sqrt(x[0])*x[1] + sqrt(x[2] - x[3])",
+            lambda x: np.sqrt(x[0]) * x[1] + np.sqrt(x[2] - x[3]),
+            [0.0] * 4,
+        ),
+        ("f[i, j] = sqrt(x[i])*x[j]", lambda x: np.sqrt(x)[:, None] * x, [0.0, 0.0]),
+    ],
+)
+def test_zero_times_infinity_as_in_numpy_rules(text, by_numpy, x):
+    function, x = ld.tensor(text), np.array(x)
+    with np.errstate(all="ignore"):
+        gradients = [ld.grad(lambda x: np.sum(f(x)))(x) for f in (function, by_numpy)]  # noqa: B023
+        tangents = [ld.jvp(f, (x,), (np.ones_like(x),))[1] for f in (function, by_numpy)]
+    np.testing.assert_allclose(*gradients)
+    np.testing.assert_allclose(*tangents)
+
+
+def test_elements_that_are_never_read():
+    x = np.append(np.nan, numbers(5))
+    for text in ("f[i] = sum[k] square(x[i + k + 1])*w[k]", "f[i] = sum[k] exp(x[i + k + 1])*w[k]"):
+        found = ld.tensor(text).adjoint("x")(x, np.ones(2), np.ones(4))
+        assert found[0] == 0.0
+        assert np.isfinite(found).all()
+
+
 def test_functions_of_the_users():
     softplus = ld.tensor(
         "f[i] = softplus(x[i], 2)", functions={"softplus": lambda x, b: np.log1p(np.exp(b * x)) / b}

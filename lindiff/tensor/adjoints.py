@@ -27,10 +27,11 @@ from lindiff.tensor.expressions import (
     accesses,
     at_least,
     chained,
+    guarded,
     substituted,
 )
 from lindiff.tensor.names import Names, free_names, size_of_axis
-from lindiff.tensor.partials import partial
+from lindiff.tensor.partials import conjugate, pulled, pushed
 from lindiff.tensor.solving import solved
 from lindiff.tensor.statements import (
     NEW_INDICES,
@@ -93,12 +94,24 @@ def names_in(statements: Iterable[Statement]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Contribution:
-    """``factor ∂body/∂access``, summed over the indices of a statement and of one of its terms."""
+    """``factor ∂body/∂access``, summed over the indices of a statement and of one of its terms.
+
+    Attributes
+    ----------
+    access : Access
+    indices : tuple of str
+    conditions : tuple of Condition
+    body : Scalar
+        The factor and the derivative, as a product where sums may have to be taken apart.
+    alone : Scalar
+        The same where nothing is summed.
+    """
 
     access: Access
     indices: tuple[str, ...]
     conditions: tuple[Condition, ...]
     body: Scalar
+    alone: Scalar
 
 
 class Contributions:
@@ -171,17 +184,18 @@ class _Adjoint:
         return found - {by}
 
     def contributions(self, statement: Statement, term: Term, access: Access) -> Iterator[Contribution]:
-        slope = partial(term.body, access)
-        if slope == ZERO:
-            return
-        share = self.share(statement, term)
-        if self.conjugated:
-            slope, share = _conjugate(slope), _conjugate(share)
         f_bar = Access(self.bar(statement.name), tuple(map(affine, statement.indices)))
+        share = self.share(statement, term)
+        x_bar = f_bar * (conjugate(share) if self.conjugated else share)
+        body = pulled(term.body, access, x_bar, chained, self.conjugated)
+        if body == ZERO:
+            return
+        # the adjoint of what is in between may be infinite, or 0 beside elements that nothing reads
+        is_last = statement is self.statements[-1]
+        alone = body if is_last else pulled(term.body, access, x_bar, guarded, self.conjugated)
         conditions = (*statement.box(), *term.domain)
         indices = (*statement.indices[::-1], *term.summed[::-1])
-        body = chained(f_bar * share, slope)
-        yield Contribution(access, indices, conditions, body)
+        yield Contribution(access, indices, conditions, body, alone)
 
     def share(self, statement: Statement, term: Term) -> Scalar:
         """The derivative of a reduction by each of its numbers."""
@@ -269,12 +283,8 @@ class _Adjoint:
         if any(c.holds is False for c in domain):
             return None
         summed = tuple(back.get(name, name) for name in solution.unknowns)
-        body = substituted(substituted(given.body, own), values)
+        body = substituted(substituted(given.body if summed else given.alone, own), values)
         return tidy(Term("sum", summed[::-1], tuple(domain), body))
-
-
-def _conjugate(x: Scalar) -> Scalar:
-    return Number(x.value.conjugate()) if isinstance(x, Number) else Apply(np.conjugate, (x,))
 
 
 def _needed(statements: list[Statement]) -> list[Statement]:
@@ -316,12 +326,9 @@ def tangent(
 def _pushed(
     extra: _Adjoint, statement: Statement, term: Term, moving: set[str], dot: Callable[[str], str]
 ) -> Iterator[Term]:
-    total: Scalar = ZERO
-    for access in accesses(term.body):
-        if access.array in moving:
-            slope = partial(term.body, access)
-            if slope != ZERO:
-                total = total + chained(replace(access, array=dot(access.array)), slope)
+    dots = {a: replace(a, array=dot(a.array)) for a in accesses(term.body) if a.array in moving}
+    is_between = any(a.array == other.name for a in dots for other in extra.statements)
+    total = pushed(term.body, dots, guarded if is_between and not term.summed else chained)
     if total == ZERO:
         return
     share = extra.share(statement, term)

@@ -77,7 +77,7 @@ _FUNCTIONS: dict[Any, str] = {
     np.radians: "({} * T(0.01745329251994329577))",
     np.deg2rad: "({} * T(0.01745329251994329577))",
     np.conjugate: "({})",
-    chain: "({0} == 0 ? T(0) : {0} * {1})",
+    chain: "({0} == 0 || {1} == 0 ? T(0) : {0} * {1})",
 }
 _SAME = [
     *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),

@@ -33,6 +33,8 @@ __all__ = [
     "chained",
     "equal",
     "evaluated",
+    "guarded",
+    "is_polynomial",
     "product",
     "scalar",
     "substituted",
@@ -300,22 +302,31 @@ def _of_numbers(function: Callable[..., Any], numbers: list[Any]) -> Any:
 
 
 def chain(x_bar: Any, slope: Any) -> Any:
-    """``x_bar slope``, 0 where x_bar is 0, also if the slope is infinite there."""
-    return np.where(np.equal(x_bar, 0), 0.0, np.multiply(x_bar, slope))
+    """``x_bar slope``, 0 where one of them is 0, also if the other one is infinite there."""
+    return np.where(np.logical_and(x_bar, slope), np.multiply(x_bar, slope), 0.0)
 
 
-_POLYNOMIAL = (np.add, np.subtract, np.multiply, np.negative, np.equal)
+_POLYNOMIAL = (np.add, np.subtract, np.multiply, np.negative, np.conjugate, np.equal)
 
 
-def _is_polynomial(x: Scalar) -> bool:
-    return not isinstance(x, Apply) or (x.function in _POLYNOMIAL and all(map(_is_polynomial, x.args)))
+def is_polynomial(x: Scalar) -> bool:
+    """Whether an expression of finite numbers is finite: it takes sums and products of them alone."""
+    return not isinstance(x, Apply) or (x.function in _POLYNOMIAL and all(map(is_polynomial, x.args)))
 
 
 def chained(x_bar: Scalar, slope: Scalar) -> Scalar:
-    """A cotangent or tangent times a derivative, as the chain rule of the other operations has it."""
-    if _is_polynomial(slope):
+    """A cotangent or tangent times a derivative, where 0 · ∞ = 0 as in other operations' chain rule.
+
+    Of polynomials that is a product, which sums can be taken apart by.
+    """
+    if is_polynomial(x_bar) and is_polynomial(slope):
         return x_bar * slope
-    return Apply(chain, (x_bar, slope))
+    return guarded(x_bar, slope)
+
+
+def guarded(x_bar: Scalar, slope: Scalar) -> Scalar:
+    """The same, whatever the elements are."""
+    return x_bar * slope if isinstance(slope, Number) else applied(chain, x_bar, slope)
 
 
 def product(factors: Iterable[Scalar]) -> Scalar:
