@@ -485,6 +485,46 @@ def test_gradients_through_complex_numbers(text, by_numpy, dtype):
         np.testing.assert_allclose(ld.grad(lambda x: part(function(x)))(x), expected, atol=1e-14)  # noqa: B023
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize(
+    ("text", "by_numpy"),
+    [
+        ("f = sum[i] conjugate(x[i])*x[i]", lambda x: np.sum(np.conjugate(x) * x)),
+        ("f = sum[i] exp(conjugate(2j*x[i])*x[i])", lambda x: np.sum(np.exp(np.conjugate(2j * x) * x))),
+        ("f = prod[i] (1 + 1j*conjugate(sin(x[i])))", lambda x: np.prod(1 + 1j * np.conjugate(np.sin(x)))),
+    ],
+)
+def test_derivatives_through_conjugates(text, by_numpy, dtype):
+    function, x, x_dot = ld.tensor(text), numbers(3).astype(dtype), numbers(3).astype(dtype)
+    if dtype is complex:
+        x, x_dot = x + 1j * numbers(3), x_dot + 1j * numbers(3)
+
+    def derivatives(f):
+        gradient = ld.grad(lambda x: np.real(f(x)))
+        yield gradient(x)
+        yield ld.jvp(f, (x,), (x_dot,))[1]
+        yield ld.jvp(gradient, (x,), (x_dot,))[1]
+        yield ld.grad(lambda x: np.real(np.sum(gradient(x) * x_dot)))(x)
+
+    for found, expected in zip(derivatives(function), derivatives(by_numpy), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    y_bar = np.array(0.3 + 0.1j)
+    expected = ld.vjp(by_numpy, x.astype(complex))[1](y_bar)[0]
+    np.testing.assert_allclose(function.adjoint("x")(x, y_bar), expected)
+
+
+def test_what_is_differentiable_of_real_numbers_alone():
+    real = ld.tensor("f[i] = conjugate(x[i])*x[i]")
+    np.testing.assert_allclose(real.jacobian("x")(np.array([1.0, 2.0])).diagonal(), [2.0, 4.0])
+    x = np.array([1.0 + 1j, 2.0])
+    with pytest.raises(TypeError, match="conjugates"):
+        real.jacobian("x")(x)
+    signs = ld.tensor("f = sum[i] sign(x[i])")
+    for derivative in (lambda: ld.grad(lambda x: np.real(signs(x)))(x), lambda: ld.jvp(signs, (x,), (x,))):
+        with pytest.raises(TypeError, match="sign"):
+            derivative()
+
+
 # -- what has gone wrong -------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from lindiff.tensor.adjoints import adjoint, names_in, tangent
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.checking import check_inside
 from lindiff.tensor.device import kernel_of
-from lindiff.tensor.expressions import Number, Scalar
+from lindiff.tensor.expressions import Apply, Number, Scalar
 from lindiff.tensor.fillings import Filling, fillings_of
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import Names, size_of_axis
@@ -92,6 +92,11 @@ class Definition:
         """Whether complex numbers are written in it."""
         return any(map(_is_complex, (term.body for s in self.statements for term in s.terms)))
 
+    @functools.cached_property
+    def functions(self) -> frozenset[Callable[..., Any]]:
+        """Those that it takes of numbers."""
+        return frozenset(f for s in self.statements for term in s.terms for f in _functions(term.body))
+
     def __call__(self, arrays: Sequence[Any], integers: dict[str, int]) -> Any:
         if self.integers:
             self._check_integers(integers)
@@ -124,10 +129,14 @@ class Definition:
             (dtype,) = dtypes
             if dtype is not None and dtype.char in "fdFD" and dtype.isnative:
                 return list(arrays), dtype
-        dtype = _common_dtype(arrays, self.has_complex_numbers)
+        dtype = self.dtype_of(arrays)
         if any(foreign(x) is not None for x in arrays):
             return [placed(x, *arrays).astype(dtype, copy=False) for x in arrays], dtype
         return [np.require(x, dtype, "A") for x in arrays], dtype
+
+    def dtype_of(self, arrays: Sequence[Any]) -> np.dtype[Any]:
+        """In which it is computed."""
+        return _common_dtype(tuple(arrays), self.has_complex_numbers)
 
     def _bound(self, integers: tuple[tuple[str, int], ...], given: list[Any], dtype: np.dtype[Any]) -> Bound:
         key = integers, dtype, tuple((type(x), x.shape, x.strides) for x in given)
@@ -143,8 +152,7 @@ class Definition:
     def bound(self, integers: dict[str, int], arrays: list[Any]) -> Bound:
         """The same for arrays, or layouts of these."""
         self._check_integers(integers)
-        dtypes = [np.empty(0, x.dtype) for x in arrays]
-        dtype = _common_dtype(tuple(dtypes), self.has_complex_numbers)
+        dtype = self.dtype_of([np.empty(0, x.dtype) for x in arrays])
         layouts = [Layout.of(x) if x.dtype == dtype else Layout.by_rows(x.shape, dtype) for x in arrays]
         return Bound(self, integers, layouts, dtype)
 
@@ -311,6 +319,13 @@ class Bound:
         return held
 
 
+def _functions(x: Scalar) -> Iterator[Callable[..., Any]]:
+    if isinstance(x, Apply):
+        yield x.function
+    for part in x.parts:
+        yield from _functions(part)
+
+
 def _is_complex(x: Scalar) -> bool:
     return (isinstance(x, Number) and isinstance(x.value, complex)) or any(map(_is_complex, x.parts))
 
@@ -346,20 +361,25 @@ def of_arrays(definition: Definition, integers: tuple[tuple[str, int], ...], *ar
         """With numbers alone, of which every equation can be solved."""
         return definition.of_integers(integers) if integers else definition
 
+    def is_complex(direction: Any) -> bool:
+        found = definition.has_complex_numbers or any(np.iscomplexobj(value(x)) for x in (*arrays, direction))
+        if found and np.sign in definition.functions:
+            raise TypeError("derivatives of sign are those of real numbers: write it in other functions")
+        return found
+
     def pullback(y_bar: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
-        is_complex = definition.has_complex_numbers or any(
-            np.iscomplexobj(value(x)) for x in (*arrays, y_bar)
-        )
+        conjugated = is_complex(y_bar)
 
         def of(place: int) -> Any:
-            x_bar = exact().adjoint(place, is_complex)([*arrays, y_bar], {})
+            x_bar = exact().adjoint(place, conjugated)([*arrays, y_bar], {})
             return x_bar if np.iscomplexobj(value(arrays[place])) else np.real(x_bar)
 
         return (None, None, *(of(k) if k + 2 in active else None for k in range(len(arrays))))
 
     def pushforward(_: Any, __: Any, *dots: Any) -> Any:
-        parts = [exact().tangent(k)([*arrays, dot], {}) for k, dot in enumerate(dots) if dot is not None]
-        return functools.reduce(np.add, parts)
+        moving = [(k, dot) for k, dot in enumerate(dots) if dot is not None]
+        is_complex(moving[0][1])
+        return functools.reduce(np.add, (exact().tangent(k)([*arrays, dot], {}) for k, dot in moving))
 
     if depends_on_variables(arrays):  # of an enclosing trace
         result = of_arrays(definition, integers, *arrays)

@@ -130,8 +130,7 @@ class TensorFunction:
     """A function of arrays that is given element by element, as :func:`tensor` makes it.
 
     It takes arrays by position, in the order in which the expression names them first, or by name, and
-    integers of the expression by name.  It is differentiable in all arrays, in both modes and to any order;
-    of complex arrays once in reverse mode.
+    integers of the expression by name.  It is differentiable in all arrays, in both modes and to any order.
 
     Attributes
     ----------
@@ -200,9 +199,12 @@ class TensorFunction:
     def adjoint(self, by: str) -> Derivative:
         """The adjoint of an argument, as an expression: its cotangent, given that of the result.
 
-        It is a function of the arguments and of ``<result>_bar``.
+        It is a function of the arguments and of ``<result>_bar``; derivatives in it are conjugated where the
+        expression has complex numbers or conjugates.
         """
-        return Derivative(self._definition, self._definition.adjoint(self._place(by)))
+        definition = self._definition
+        conjugated = definition.has_complex_numbers or np.conjugate in definition.functions
+        return Derivative(definition, definition.adjoint(self._place(by), conjugated))
 
     def tangent(self, by: str) -> Derivative:
         """The tangent of the result, as an expression: of the arguments and of ``<by>_dot``."""
@@ -227,12 +229,17 @@ class TensorFunction:
         [[-1.  4.  0.]
          [ 0. -1.  6.]]
         """
-        found = SparseJacobian(self._definition, self._place(by))
+        definition = self._definition
+        found = SparseJacobian(definition, self._place(by))
 
         def of_arrays(*arrays: Any, **named: Any) -> Any:
             given, integers = self._given(arrays, named)
             if depends_on_variables(given):
                 raise TypeError("a sparse matrix has no derivatives: use ld.jacobian, or ld.value(x)")
+            if np.conjugate in definition.functions and definition.dtype_of(given).kind == "c":
+                raise TypeError(
+                    "of conjugates of complex numbers there is no Jacobian: use ld.jvp and ld.vjp"
+                )
             return found(tuple(sorted(integers.items())), given)
 
         return of_arrays
