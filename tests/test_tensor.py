@@ -456,6 +456,14 @@ def test_elements_that_are_never_read():
         assert np.isfinite(found).all()
 
 
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_the_largest_of_numbers_with_a_nan(kind):
+    function, by_numpy = ld.tensor(f"f[i] = {kind}[k] x[i, k]"), getattr(np, kind)
+    x = np.array([[1.0, np.nan, 2.0], [1.0, np.nan, np.nan], [3.0, 3.0, 3.0]])
+    found, expected = (ld.jacobian(f)(x) for f in (function, lambda x: by_numpy(x, 1)))
+    np.testing.assert_allclose(found, expected)
+
+
 def test_functions_of_the_users():
     softplus = ld.tensor(
         "f[i] = softplus(x[i], 2)", functions={"softplus": lambda x, b: np.log1p(np.exp(b * x)) / b}

@@ -211,7 +211,7 @@ class _Adjoint:
             before, after = (self.part_of_product(statement, term, behind) for behind in (False, True))
             return before * after
         value = Access(statement.name, tuple(map(affine, statement.indices)))
-        is_extreme = Apply(np.equal, (term.body, value))
+        is_extreme = Apply(np.equal, (term.body, value)) + Apply(np.isnan, (term.body,))
         return 1 / self.ties(statement, term, is_extreme) * is_extreme
 
     def part_of_product(self, statement: Statement, term: Term, behind: bool) -> Access:
