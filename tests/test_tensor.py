@@ -648,6 +648,43 @@ def test_remainders_on_both_sides():
             ld.tensor(f"f[i] = sum[k | {wrong}] x[k]", ranges={"i": 3})
 
 
+def test_remainders_by_one_in_brackets():
+    x = numbers(6)
+    np.testing.assert_array_equal(ld.tensor("f[i] = i + [(i - 2) % 1 == 0]*x[i]")(x), np.arange(6) + x)
+    function = ld.tensor("f[i] = where([(i - 2) % m == 0, i < 99*m], x[i], -1)")
+    for m in (1, 2, 3):
+        np.testing.assert_array_equal(function(x, m=m), np.where(np.arange(-2, 4) % m == 0, x, -1))
+
+
+def test_remainders_by_integers_of_the_call():
+    x = numbers(30)
+    for text, options in (("f = sum[i | i % m == 3] x[i]", {}), ("f = sum[i] cos([i % m == 3])*x[i]", {})):
+        function = ld.tensor(text, **options)
+        assert function.integers == ("m",)
+        for m in (1, 2, 3, 4, 7):
+            taken = np.arange(30) % m == 3
+            expected = np.sum(x[taken]) if "cos" not in text else np.sum(np.where(taken, np.cos(1), 1) * x)
+            np.testing.assert_allclose(function(x, m=m), expected, atol=1e-14)
+            np.testing.assert_allclose(
+                ld.grad(lambda x: function(x, m=m))(x),  # noqa: B023
+                taken if "cos" not in text else np.where(taken, np.cos(1), 1),
+            )
+        for m in (0, -2):
+            with pytest.raises(ValueError, match=f"m is {m}"):
+                function(x, m=m)
+
+
+def test_large_moduli():
+    x, a, m = np.ones(1000), 2654435761, 2147483647
+    found = ld.tensor(f"f = sum[i | ({a}*i + 5) % {m} == {(a * 777 + 5) % m}] i*x[i]")(x)
+    assert found == sum(i for i in range(1000) if (a * (i - 777)) % m == 0)
+    a, m = 4294967291, 2147483629
+    text = f"f = sum[i | ({a}*i) % {m} == {a * 777 % m}, i % 2147483647 == 777] i*x[i]"
+    assert ld.tensor(text, ranges={"i": 1000})(x) == 777
+    with pytest.raises(OverflowError, match="8589934583"):
+        ld.tensor("f = sum[i | (2654435761*i) % 8589934583 == 5] x[i]")(x)
+
+
 def test_a_ring_without_elements():
     with pytest.raises(IndexError, match="has no elements"):
         ld.tensor("f[i] = x[i - 1]", ranges={"i": 3}, outside="wrap")(np.ones(0))

@@ -87,7 +87,7 @@ def names_in(statements: Iterable[Statement]) -> Iterator[str]:
             yield from term.summed
             yield from free_names(term.body)
             for condition in term.domain:
-                yield from condition.form.names
+                yield from condition.names
             for access in accesses(term.body):
                 yield access.array
 

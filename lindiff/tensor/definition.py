@@ -97,6 +97,12 @@ class Definition:
         """Those that it takes of numbers."""
         return frozenset(f for s in self.statements for term in s.terms for f in _functions(term.body))
 
+    @functools.cached_property
+    def _moduli(self) -> frozenset[Affine]:
+        """What is divided by, of integers that are given by name."""
+        moduli = {c.modulus for s in self.statements for term in s.terms for c in term.conditions}
+        return frozenset(x for x in moduli if x.names and x.names <= set(self.integers))
+
     def __call__(self, arrays: Sequence[Any], integers: dict[str, int]) -> Any:
         if self.integers:
             self._check_integers(integers)
@@ -106,6 +112,12 @@ class Definition:
         missing = [name for name in self.integers if name not in integers]
         if missing:
             raise TypeError(f"the integer {missing[0]} is missing: give it by name, {missing[0]}=...")
+        for modulus in self._moduli:
+            if modulus.substituted(integers).number < 1:
+                given = ", ".join(f"{name} is {integers[name]}" for name in sorted(modulus.names))
+                raise ValueError(
+                    f"a remainder is one of a positive integer, not of {modulus.text()}: {given}"
+                )
 
     # -- values --------------------------------------------------------------------------------------------
 

@@ -68,6 +68,11 @@ class Condition:
         )
 
     @property
+    def names(self) -> set[str]:
+        """The indices and integers in it."""
+        return self.form.names | self.modulus.names
+
+    @property
     def holds(self) -> bool | None:
         """Whether it holds; None where that depends on an index or an integer."""
         x = self.form.number

@@ -65,7 +65,8 @@ cdef struct Part:          # of the outermost loop, for one thread
 cdef class Nest:
     """The reduction of a body over loops, into an array.
 
-    A form is a row of integers: one for each loop, outermost first, a constant, and a divisor or a modulus.
+    A form is a row of integers: one for each loop, outermost first, a constant, and a divisor or a modulus; in
+    brackets 0 where it is not negative.
 
     Parameters
     ----------
@@ -389,7 +390,7 @@ cdef class Nest:
             return 0
         for g in range(input.guards):
             guard = input.form + (g + 1) * width
-            if input.source == BRACKET and guard[depth + 1] > 1:  # a modulus
+            if input.source == BRACKET and guard[depth + 1]:  # a modulus
                 continue
             keep_from(value(guard, at, depth, depth), guard[depth - 1] * step if depth else 0, &first, &last)
         memset(to, 0, n * self.size)
@@ -400,7 +401,7 @@ cdef class Nest:
                 put(to + i * self.size, 1.0, self.kind)
             for g in range(input.guards):
                 guard = input.form + (g + 1) * width
-                if guard[depth + 1] > 1:
+                if guard[depth + 1]:
                     by = guard[depth - 1] * step if depth else 0
                     for i in range(first, last + 1):
                         if (value(guard, at, depth, depth) + i * by) % guard[depth + 1]:
@@ -462,7 +463,8 @@ cdef inline int64_t stride(const int64_t *form, int64_t step, int depth) noexcep
 cdef int keep_to(int64_t c, int64_t rest, int64_t modulus, int64_t *at, int64_t *last,
                  int64_t *step) noexcept nogil:
     """Let a loop take the places where ``c at + rest`` is divisible by the modulus alone."""
-    cdef int64_t k, by = (c * step[0]) % modulus, left = (c * at[0] + rest) % modulus, common
+    cdef int64_t k, common
+    cdef int64_t by = c * (step[0] % modulus) % modulus, left = (c * (at[0] % modulus) + rest) % modulus
     by, left = by + modulus if by < 0 else by, left + modulus if left < 0 else left
     common = gcd(by, modulus)
     if left % common != 0:
@@ -470,8 +472,15 @@ cdef int keep_to(int64_t c, int64_t rest, int64_t modulus, int64_t *at, int64_t 
         return 0
     modulus //= common
     k = -(left // common) * inverse(by // common, modulus) % modulus
-    at[0] += step[0] * (k + modulus if k < 0 else k)
-    step[0] *= modulus
+    k = k + modulus if k < 0 else k
+    if at[0] > last[0] or k > (last[0] - at[0]) // step[0]:
+        at[0] = last[0] + 1
+        return 0
+    at[0] += step[0] * k
+    if modulus > (last[0] - at[0]) // step[0]:
+        last[0] = at[0]  # the only one
+    else:
+        step[0] *= modulus
     return 0
 
 

@@ -41,10 +41,10 @@ def free_names(x: Scalar) -> set[str]:
     if isinstance(x, Coordinate):
         return x.form.names
     if isinstance(x, Bracket):
-        return {name for c in x.conditions for name in c.form.names}
+        return {name for c in x.conditions for name in c.names}
     found = {name for part in x.parts for name in free_names(part)}
     if isinstance(x, Reduction):
-        found |= {name for c in x.conditions for name in c.form.names}
+        found |= {name for c in x.conditions for name in c.names}
         found -= set(x.indices)
     return found
 

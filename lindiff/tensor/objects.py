@@ -147,9 +147,8 @@ class Remainder:
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
         number, modulus = _form(other).number, self.modulus.number
-        if (modulus is not None and modulus < 1) or (
-            number is not None and not (number == 0 or (modulus is not None and 0 < number < modulus))
-        ):
+        is_below = number == 0 or (number is not None and modulus is not None and 0 < number < modulus)
+        if (modulus is not None and modulus < 1) or not is_below:
             raise ValueError(
                 f"({self.form.text()}) % {self.modulus.text()} is a number from 0 on below a positive integer"
             )

@@ -238,7 +238,7 @@ class _Planner:
         for c in x.conditions:
             sides = [c.form, -c.form] if c.kind == "==" else [c.form]
             guards += [
-                [*self.form(side)[:-1], int(c.modulus.constant) if c.kind == "%" else 1] for side in sides
+                [*self.form(side)[:-1], int(c.modulus.constant) if c.kind == "%" else 0] for side in sides
             ]
         return _SOURCE["bracket"], 0, nothing, guards
 

@@ -176,19 +176,7 @@ class _Reader:
     def comparison(self) -> list[Condition]:
         left = self.form()
         if self.take("%"):
-            token = self.next
-            modulus = self.form()
-            number = modulus.number
-            if modulus.names & set(self.scope) or (number is not None and number < 1):
-                self.fail("a remainder is one of a positive integer", token.start, token.end)
-            self.expect("==")
-            start, right = self.next.start, self.form()
-            if self.take("%"):
-                if self.form() != modulus:
-                    self.fail("two remainders are of one integer", token.start, self.next.start)
-            elif not _is_remainder(right.number, number):
-                self.fail("a remainder is a number from 0 on below its integer", start, self.next.start)
-            return [Condition("%", left - right, modulus)]
+            return self.remainder(left)
         found = []
         first = self.next
         while sign := self.take("<", "<=", ">", ">=", "==", "!="):
@@ -207,6 +195,24 @@ class _Reader:
             left = right
         if not found:
             self.fail("here a comparison is missing", first.start, first.end)
+        return found
+
+    def remainder(self, left: Affine) -> list[Condition]:
+        token = self.next
+        modulus = self.form()
+        number = modulus.number
+        if modulus.names & set(self.scope) or (number is not None and number < 1):
+            self.fail("a remainder is one of a positive integer", token.start, token.end)
+        self.expect("==")
+        start, right = self.next.start, self.form()
+        found = [Condition("%", left - right, modulus)]
+        if self.take("%"):
+            if self.form() != modulus:
+                self.fail("two remainders are of one integer", token.start, self.next.start)
+        elif not _is_remainder(right.number, number):
+            self.fail("a remainder is a number from 0 on below its integer", start, self.next.start)
+        elif number is None and right.number:
+            found.append(at_least(modulus, right + 1))
         return found
 
     # -- forms of indices ----------------------------------------------------------------------------------

@@ -56,10 +56,22 @@ class Term:
     domain: tuple[Condition, ...]
     body: Scalar
 
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Those of its domain and in brackets."""
+        return (*self.domain, *_in_brackets(self.body))
+
     def substituted(self, by: Mapping[str, AffineLike]) -> Term:
         """With forms in place of names that it does not sum over."""
         domain = tuple(c.substituted(by) for c in self.domain)
         return replace(self, domain=domain, body=substituted(self.body, by))
+
+
+def _in_brackets(x: Scalar) -> Iterator[Condition]:
+    if isinstance(x, Bracket):
+        yield from x.conditions
+    for part in x.parts:
+        yield from _in_brackets(part)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ Interval = tuple[int, int]
 # Integers whose products with indices and strides have room in 64 bits.
 _LARGEST = 1 << 36
 
+# Moduli whose products have.
+_LARGEST_MODULUS = 1 << 31
+
 # Rounds in which intervals of loops narrow each other.
 _ROUNDS = 8
 
@@ -119,6 +122,10 @@ def update_of(statement: Statement, term: Term, known: Mapping[str, int]) -> Upd
     )
     if largest > _LARGEST:
         raise OverflowError(f"{statement.name}: an integer of {largest} in subscripts")
+    moduli = (c.modulus.substituted(known).constant for c in term.conditions)
+    modulus = max(map(int, moduli), default=0)
+    if modulus > _LARGEST_MODULUS:
+        raise OverflowError(f"{statement.name}: a remainder by {modulus}, which is too large")
     return Update(
         statement.name, subscripts, statement.indices, term.kind, term.summed, needed(conditions), body
     )
