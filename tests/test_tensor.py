@@ -224,6 +224,34 @@ def test_what_is_printed_can_be_read(text):
     assert str(ld.tensor(str(function))) == str(function)
 
 
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("f[i, j] = y[2*i - 3*j + 10]", 17),
+        ("f[i, j] = y[3*i + 2*j]", 16),
+        ("f[i, j] = sum[k] y[2*i - 3*j + 5*k + 10]", 27),
+        ("f[i, j] = y[2*i - 3*j + 40]", 48),
+    ],
+)
+def test_a_printed_adjoint_over_a_lattice_says_the_same(text, length):
+    ranges = {"i": 4, "j": 4, "k": 3} if "k" in text else {"i": 4, "j": 4}
+    adjoint = ld.tensor(text, ranges=ranges).adjoint("y")
+    again = ld.tensor(str(adjoint), ranges={"p": length})
+    f_bar = numbers(4, 4)
+    np.testing.assert_allclose(again(f_bar), adjoint(numbers(length), f_bar))
+
+
+def test_a_printed_adjoint_that_would_say_something_else_cannot_be_read():
+    """The index of its sum goes over negative numbers, as far as a size says that no text has."""
+    for text in (
+        "f[i, j] = y[20 - 3*i - 2*j]",
+        "f[i, j] = y[4*i - 2*j + 6]",
+        "f[i, j] = y[2*i - 3*j + 9]*w[j]",
+    ):
+        with pytest.raises(TensorSyntaxError):
+            ld.tensor(str(ld.tensor(text, ranges={"i": 4}).adjoint("y")))
+
+
 def test_latex():
     text = ld.tensor("f[i] = sum[k] x[i + k]*exp(w[k])/2").adjoint("x")._repr_latex_()
     assert text[0] == text[-1] == "$"

@@ -32,7 +32,7 @@ from lindiff.tensor.expressions import (
 )
 from lindiff.tensor.names import Names, free_names, size_of_axis
 from lindiff.tensor.partials import conjugate, pulled, pushed
-from lindiff.tensor.solving import solved
+from lindiff.tensor.solving import counted_from_zero, solved
 from lindiff.tensor.statements import (
     NEW_INDICES,
     Statement,
@@ -282,6 +282,11 @@ class _Adjoint:
         domain = [c for c in dict.fromkeys(domain) if c.holds is not True and c not in box]
         if any(c.holds is False for c in domain):
             return None
+        new = [name for name in solution.unknowns if name not in back and name not in own.values()]
+        known = {**dict(zip(free, sizes, strict=True)), **self.sizes}
+        shifts = counted_from_zero(new, domain, known)
+        domain = [c.substituted(shifts) for c in domain]
+        values = {name: x.substituted(shifts) for name, x in values.items()}
         summed = tuple(back.get(name, name) for name in solution.unknowns)
         body = substituted(substituted(given.body if summed else given.alone, own), values)
         return tidy(Term("sum", summed[::-1], tuple(domain), body))

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeAlias, Union
 
-__all__ = ["Affine", "AffineLike", "affine"]
+__all__ = ["Affine", "AffineLike", "Exact", "affine"]
 
 Exact: TypeAlias = int | Fraction
 AffineLike: TypeAlias = Union["Affine", str, int, Fraction]

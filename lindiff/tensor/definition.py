@@ -24,7 +24,7 @@ from lindiff.tensor.device import kernel_of
 from lindiff.tensor.expressions import Apply, Number, Scalar
 from lindiff.tensor.fillings import Filling, fillings_of
 from lindiff.tensor.layouts import Layout
-from lindiff.tensor.names import Names, size_of_axis
+from lindiff.tensor.names import Names, is_size, size_of_axis
 from lindiff.tensor.plans import planned
 from lindiff.tensor.ranges import Ranges
 from lindiff.tensor.statements import Statement, with_numbers
@@ -85,7 +85,7 @@ class Definition:
         arrays = {name for name, _ in self.arguments} | {s.name for s in self.statements}
         names = {*names_in(self.statements), *(n for size in self.ranges.sizes.values() for n in size.names)}
         free = names - indices - arrays
-        return tuple(sorted(n for n in free if ".shape[" not in n and not n.startswith("size(")))
+        return tuple(sorted(n for n in free if not is_size(n)))
 
     @functools.cached_property
     def has_complex_numbers(self) -> bool:
@@ -113,7 +113,7 @@ class Definition:
         if missing:
             raise TypeError(f"the integer {missing[0]} is missing: give it by name, {missing[0]}=...")
         for modulus in self._moduli:
-            if modulus.substituted(integers).number < 1:
+            if modulus.substituted(integers).constant < 1:
                 given = ", ".join(f"{name} is {integers[name]}" for name in sorted(modulus.names))
                 raise ValueError(
                     f"a remainder is one of a positive integer, not of {modulus.text()}: {given}"

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from lindiff.tensor.expressions import Access, Bracket, Coordinate, Reduction, Scalar
 
-__all__ = ["Names", "bound_names", "free_names", "size_of_axis"]
+__all__ = ["Names", "bound_names", "free_names", "is_size", "size_of_axis"]
 
 
 def size_of_axis(array: str, axis: int) -> str:
     """The name of an integer: how long an axis is."""
     return f"{array}.shape[{axis}]"
+
+
+def is_size(name: str) -> bool:
+    """Whether that is the size of an axis or of an index, and no integer that is given."""
+    return ".shape[" in name or name.startswith("size(")
 
 
 class Names:

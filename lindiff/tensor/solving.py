@@ -6,14 +6,15 @@ sums: an index that has a coefficient of ±1 is what the others say, and what th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from lindiff.tensor.affine import Affine, affine
+from lindiff.tensor.affine import Affine, Exact, affine
 from lindiff.tensor.expressions import Condition
 from lindiff.tensor.lattice import Lattice
+from lindiff.tensor.names import is_size
 
-__all__ = ["Solution", "solved"]
+__all__ = ["Solution", "counted_from_zero", "solved"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,81 @@ def solved(equations: Iterable[Affine], unknowns: tuple[str, ...], fresh: Callab
     if not left:
         return Solution(values, unknowns, ())
     return _by_lattice(left, unknowns, values, fresh)
+
+
+def counted_from_zero(
+    unknowns: Iterable[str], conditions: Iterable[Condition], sizes: Mapping[str, Affine]
+) -> dict[str, Affine]:
+    """What stands for unknowns of a lattice, as a form of indices that count from 0 as all others do.
+
+    Parameters
+    ----------
+    unknowns : iterable of str
+    conditions : iterable of Condition
+        Which bound them.
+    sizes : dict of str to Affine
+        Of the other indices, as far as they are known.
+    """
+    found: dict[str, Affine] = {}
+    left, given = list(unknowns), list(conditions)
+    while True:
+        begins = ((name, _begin(name, given, sizes, found.keys())) for name in left)
+        name, begin = next((pair for pair in begins if pair[1] is not None), (None, None))
+        if name is None or begin is None:
+            return found
+        found[name] = affine(name) + begin
+        given = [c.substituted(found) for c in given]
+        left.remove(name)
+
+
+def _begin(
+    name: str, conditions: Iterable[Condition], sizes: Mapping[str, Affine], from_zero: Collection[str]
+) -> Affine | None:
+    """A number that an index is never below."""
+    found: list[Affine] = []
+    given = list(conditions)
+    ends = _ends(given)
+    for condition in given:
+        c = condition.form.coefficient(name).number
+        if condition.kind != ">=" or c is None or c <= 0:
+            continue
+        most = _most(condition.form.without((name,)), sizes, from_zero, ends)  # c name >= -most
+        if most is None:
+            continue
+        if most.number is not None:
+            found.append(affine(max(-(most.number // c), 0) if most.number < 0 else -(most.number // c)))
+        else:
+            found.append(-most if c == 1 else Affine({n: -x for n, x in most.terms.items() if x > 0}))
+    return max(found, key=lambda begin: (begin.number is not None, begin.number or 0), default=None)
+
+
+def _ends(conditions: Iterable[Condition]) -> dict[str, Exact]:
+    """The last values of indices that are numbers."""
+    found: dict[str, Exact] = {}
+    for condition in conditions:
+        form = condition.form
+        if condition.kind == ">=" and len(form.names) == 1 and form.terms.get((*form.names,)) == -1:
+            (name,) = form.names
+            found[name] = min(form.constant, found.get(name, form.constant))
+    return found
+
+
+def _most(
+    form: Affine, sizes: Mapping[str, Affine], from_zero: Collection[str], ends: Mapping[str, Exact]
+) -> Affine | None:
+    """The largest value of a form of indices, in sizes of axes; None where that is not known."""
+    total = affine(form.constant)
+    for names, c in form.terms.items():
+        (name,) = names if len(names) == 1 else ("",)
+        if name in sizes:
+            total += (sizes[name] - 1) * c if c > 0 else 0
+        elif is_size(name):
+            total += affine(name) * c
+        elif names and not (name in from_zero and c < 0):
+            if name not in ends or c < 0:
+                return None
+            total += ends[name] * c
+    return total if all(map(is_size, total.names)) else None
 
 
 def _pivot(equations: list[Affine], unknowns: tuple[str, ...]) -> tuple[Affine, str, int] | None:
