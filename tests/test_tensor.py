@@ -661,6 +661,12 @@ def test_an_integer_that_multiplies_the_only_index(m):
         np.testing.assert_allclose(found, transform(lambda x: np.sum(expected(x)))(x))
 
 
+@pytest.mark.parametrize("function", [np.vecdot, lambda x, y: np.vecdot(x, y)])
+def test_products_of_vectors_are_no_functions_of_numbers(function):
+    with pytest.raises(TensorSyntaxError, match="dot"):
+        ld.tensor("f[i] = dot(x[i], x[i])", functions={"dot": function})
+
+
 def test_functions_that_ask_for_truth_are_refused():
     for function in (lambda a: a if a > 0 else -a, lambda a: 1.0 if a == 0 else a):
         with pytest.raises(TensorSyntaxError, match="g cannot be read"):
@@ -772,6 +778,11 @@ WRONG = {
     "f[i] = x[i/2]": "sums of indices times integers",
     "f[i] = x[i] +": "something is missing",
     "f[i] = dot(x[i], x[i])": "no elementwise function dot",
+    "f[i] = vecdot(x[i], x[i])": "no elementwise function vecdot",
+    "f[i] = matmul(x[i], x[i])": "no elementwise function matmul",
+    "f[i] = modf(x[i])": "no elementwise function modf",
+    "f[i] = where(x[i], 1)": "a function of 3, not of 2",
+    "f[i] = maximum(x[i])": "a function of 2, not of 1",
     "f[i] = x[i$]": "not understood",
     "f[i] = sum[i] x[i]": "bound twice",
     "f[i, i] = x[i]": "bound twice",

@@ -47,11 +47,12 @@ cdef inline int size_of(int kind) noexcept nogil:
 
 
 cdef bint find_loop(object function, int kind, Loop *loop):
-    """The loop of a ufunc whose inputs all have the type ``kind``; False where there is none."""
+    """The loop of a ufunc whose inputs all have the type ``kind``; False where there is none, and of one that
+    takes vectors or matrices."""
     cdef UFunc *ufunc = <UFunc *><PyObject *>function
     cdef int i, k
     cdef const char *types
-    if ufunc.nout != 1 or ufunc.functions == NULL:
+    if ufunc.nout != 1 or ufunc.functions == NULL or function.signature is not None:
         return False
     for i in range(ufunc.ntypes):
         types = ufunc.types + i * ufunc.nargs

@@ -34,6 +34,7 @@ __all__ = [
     "equal",
     "evaluated",
     "guarded",
+    "is_elementwise",
     "is_polynomial",
     "product",
     "scalar",
@@ -112,7 +113,7 @@ class Scalar:
         raise TypeError("whether an element is true depends on the indices: write np.where")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__" or options or ufunc.nout != 1:
+        if method != "__call__" or options or not is_elementwise(ufunc):
             return NotImplemented
         return applied(ufunc, *map(scalar, inputs))
 
@@ -245,6 +246,11 @@ class Reduction(Scalar):
 
 ZERO: Scalar = Number(0)
 ONE: Scalar = Number(1)
+
+
+def is_elementwise(function: Any) -> bool:
+    """Whether that is a ufunc that makes one number of numbers, and no product of vectors."""
+    return isinstance(function, np.ufunc) and function.signature is None and function.nout == 1
 
 
 def scalar(x: Any) -> Scalar:

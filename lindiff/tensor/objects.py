@@ -22,6 +22,7 @@ from lindiff.tensor.expressions import (
     applied,
     at_least,
     equal,
+    is_elementwise,
     scalar,
 )
 from lindiff.tensor.reading import Equation
@@ -68,7 +69,7 @@ class Index:
         raise TypeError("whether an index is 0 depends on its value: write ld.tensor.bracket(i == 0)")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__" or options or ufunc.nout != 1:
+        if method != "__call__" or options or not is_elementwise(ufunc):
             return NotImplemented
         if any(isinstance(x, np.ndarray) and x.ndim for x in inputs):
             raise TypeError(f"an index is no array: give np.{ufunc.__name__} elements, x[i]")

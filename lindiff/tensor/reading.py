@@ -29,6 +29,7 @@ from lindiff.tensor.expressions import (
     applied,
     at_least,
     equal,
+    is_elementwise,
     scalar,
 )
 
@@ -324,7 +325,8 @@ class _Reader:
         function: Any = self.functions.get(
             token.text, FUNCTIONS.get(token.text, getattr(np, token.text, None))
         )
-        if token.text not in self.functions and not (isinstance(function, np.ufunc) or function is np.where):
+        is_own = token.text in self.functions and not isinstance(function, np.ufunc)
+        if not (is_own or is_elementwise(function) or function is np.where):
             self.fail(
                 f"there is no elementwise function {token.text}: give functions={{'{token.text}': ...}}",
                 token.start,
@@ -335,7 +337,12 @@ class _Reader:
         while self.take(","):
             args.append(self.sum_of_terms())
         self.expect(")")
-        if isinstance(function, np.ufunc) or function is np.where:
+        if not is_own:
+            count = 3 if function is np.where else function.nin
+            if len(args) != count:
+                self.fail(
+                    f"{token.text} is a function of {count}, not of {len(args)}", token.start, token.end
+                )
             return applied(function, *args)
         try:
             found = function(*args)
