@@ -492,6 +492,16 @@ def test_the_largest_of_numbers_with_a_nan(kind):
     np.testing.assert_allclose(found, expected)
 
 
+def test_divisions_by_small_numbers_and_by_zero():
+    x, y = np.array([1e-310, 0.0, 3.0, 1.0]), np.array([1e-310, 1e-310, 7.0, 3.0])
+    np.testing.assert_array_equal(ld.tensor("f[i] = x[i]/y[i]")(x, y), x / y)
+    np.testing.assert_allclose(ld.tensor("f[i] = x[i]/1e-310")(x[:2]), [1.0, 0.0])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(ld.tensor("f[i, j] = -x[i]/y[j]*x[j]")(x, y), -x[:, None] / y * x)
+        np.testing.assert_array_equal(ld.tensor("f[i] = x[i]/0")(x - 1), (x - 1) / 0)
+        np.testing.assert_array_equal(ld.tensor("f[i] = x[i]/(1 - 1)*2")(x[1:]), x[1:] / 0 * 2)
+
+
 def test_functions_of_the_users():
     softplus = ld.tensor(
         "f[i] = softplus(x[i], 2)", functions={"softplus": lambda x, b: np.log1p(np.exp(b * x)) / b}

@@ -341,7 +341,13 @@ def guarded(x_bar: Scalar, slope: Scalar) -> Scalar:
 
 
 def product(factors: Iterable[Scalar]) -> Scalar:
-    return reduce(lambda x, y: x * y, factors, ONE)
+    """Of factors, and divided by what there are reciprocals of: two roundings would be one too many."""
+
+    def times(x: Scalar, factor: Scalar) -> Scalar:
+        is_inverse = isinstance(factor, Apply) and factor.function is np.reciprocal
+        return x / factor.parts[0] if is_inverse else x * factor
+
+    return reduce(times, factors, ONE)
 
 
 def _as_number(x: Any) -> Any:

@@ -98,21 +98,26 @@ def box_of(forms: Iterable[AffineLike], sizes: Iterable[AffineLike]) -> tuple[Co
 
 
 def factors_of(x: Scalar) -> Iterator[Scalar]:
-    """The factors of a product."""
+    """The factors of a product; what is divided by is a reciprocal, which `product` divides by again."""
     if isinstance(x, Apply) and x.function is np.multiply:
         for part in x.args:
             yield from factors_of(part)
     elif isinstance(x, Apply) and x.function is np.negative:
         yield Number(-1)
         yield from factors_of(x.args[0])
-    elif isinstance(x, Apply) and x.function is np.divide and not isinstance(x.args[1], Number):
-        yield from factors_of(x.args[0])
-        yield applied(np.reciprocal, x.args[1])
     elif isinstance(x, Apply) and x.function is np.divide:
         yield from factors_of(x.args[0])
-        yield Number(1 / x.args[1].value)  # type: ignore[attr-defined]
+        yield _inverse(x.args[1])
     elif x != Number(1):
         yield x
+
+
+def _inverse(x: Scalar) -> Scalar:
+    """A factor that divides by an expression: another number, where that is one whose inverse is finite."""
+    inverse = applied(np.divide, Number(1), x) if isinstance(x, Number) else x
+    if isinstance(inverse, Number) and np.isfinite(inverse.value):
+        return inverse
+    return Apply(np.reciprocal, (x,))
 
 
 def terms_of(x: Scalar, sign: int = 1) -> Iterator[Scalar]:
