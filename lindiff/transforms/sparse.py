@@ -106,7 +106,8 @@ class SparseJacobian:
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
         matrix, apart, scale = kept.matrix(x, y, walk)
         slope = np.max(np.abs(y), initial=0.0) / (np.max(np.abs(at), initial=0.0) or 1.0)
-        if np.any(apart > _NOTICEABLE * (scale + _NOTICEABLE * slope)):
+        is_far = np.any(apart > _NOTICEABLE * (scale + _NOTICEABLE * slope))
+        if is_far and not np.max(apart) <= _ROUNDINGS * kept.longest * kept.noise(x, y, walk):
             raise TypeError(
                 f"{self._name} does not do the same when it is called again: its pattern cannot be found; "
                 f"leave sparse=True away"
@@ -252,6 +253,14 @@ class Compression:
         products = walk(self.forward, seeds)
         matrix = self.matrix_of(products)
         return matrix, *self._apart(matrix.data, products[-1])
+
+    def noise(self, x: Any, y: Any, walk: Walk) -> float:
+        """How far walks along parts of the random direction are from the one along it: what is rounded on
+        the way, be the product as small as that."""
+        parts = np.array([1.0, 3.0, 5.0, 7.0], self.seeds.dtype)[:, None]
+        seeds = (self.seeds[-1] / parts).reshape(len(parts), *(x if self.forward else y).shape)
+        products = walk(self.forward, seeds) * parts
+        return float(np.max(np.abs(products[1:] - products[0]), initial=0.0))
 
     @property
     def directions(self) -> Any:
