@@ -816,6 +816,33 @@ def test_what_cannot_be_read_is_marked(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "options", "error", "message"),
+    [
+        ("f[i] = x[i]", {"ranges": {"i": 2.0}}, TypeError, "2.0 is no integer"),
+        ("f[i, j] = x[i]", {"ranges": {"j": "i"}}, TypeError, "conditions"),
+        ("f[i, j] = x[i]", {"ranges": {"j": "n/2"}}, TensorSyntaxError, "sums of indices"),
+        ("f[i] = x[i]", {"ranges": {"i": -1}}, ValueError, "range of i is -1"),
+        ("f[i] = x[i]", {"ranges": {"i": "n"}}, ValueError, "range of i is -2"),
+        ("f[i] = m[i]*x[i + m]", {}, ValueError, "m is an array and an integer"),
+        ("f[i] = x[i]", {"outside": {"q": "zero"}}, ValueError, "there is no array q"),
+    ],
+)
+def test_ranges_and_names_that_are_wrong(text, options, error, message):
+    def result():
+        function = ld.tensor(text, **options)
+        return function(X, **({"n": -2} if function.integers else {}))
+
+    with pytest.raises(error, match=message):
+        result()
+
+
+def test_integers_in_ranges_and_on_their_own():
+    assert ld.tensor("f[i] = x[i]", ranges={"i": np.int64(2)})(X).shape == (2,)
+    np.testing.assert_array_equal(ld.tensor("f[i] = x[i]", ranges={"i": "n - 1"})(X, n=4), X[:3])
+    np.testing.assert_array_equal(ld.tensor("f[i] = n*x[i + n]")(X, n=2), 2 * X[2:])
+
+
+@pytest.mark.parametrize(
     ("text", "options", "given", "message"),
     [
         ("f[i] = x[i]*w[i]", {}, {}, "i has two ranges: x.shape.0. is 6 and w.shape.0. is 3"),

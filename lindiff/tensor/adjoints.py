@@ -78,18 +78,25 @@ def adjoint(
     return _Adjoint(statements, bar, sizes, alike, conjugated).of(by, rank)
 
 
-def names_in(statements: Iterable[Statement]) -> Iterator[str]:
+def names_in(statements: list[Statement]) -> Iterator[str]:
     """All names that statements use."""
+    yield from forms_in(statements)
     for statement in statements:
         yield statement.name
         yield from statement.indices
         for term in statement.terms:
             yield from term.summed
+            for access in accesses(term.body):
+                yield access.array
+
+
+def forms_in(statements: Iterable[Statement]) -> Iterator[str]:
+    """The indices and integers of subscripts and conditions."""
+    for statement in statements:
+        for term in statement.terms:
             yield from free_names(term.body)
             for condition in term.domain:
                 yield from condition.names
-            for access in accesses(term.body):
-                yield access.array
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.programs.recorded import Recorded, record
 from lindiff.rules._common import depends_on_variables
-from lindiff.tensor.adjoints import adjoint, names_in, tangent
+from lindiff.tensor.adjoints import adjoint, forms_in, names_in, tangent
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.checking import check_inside
 from lindiff.tensor.device import kernel_of
@@ -80,12 +80,15 @@ class Definition:
     @functools.cached_property
     def integers(self) -> tuple[str, ...]:
         """The integers that are given by name."""
+        return tuple(sorted(self.names_of_integers))
+
+    @property
+    def names_of_integers(self) -> set[str]:
+        """The names that are no indices, in subscripts, conditions and ranges."""
         indices = {i for s in self.statements for i in s.indices}
         indices |= {i for s in self.statements for term in s.terms for i in term.summed}
-        arrays = {name for name, _ in self.arguments} | {s.name for s in self.statements}
-        names = {*names_in(self.statements), *(n for size in self.ranges.sizes.values() for n in size.names)}
-        free = names - indices - arrays
-        return tuple(sorted(n for n in free if not is_size(n)))
+        names = {*forms_in(self.statements), *(n for size in self.ranges.sizes.values() for n in size.names)}
+        return {n for n in names - indices if not is_size(n)}
 
     @functools.cached_property
     def has_complex_numbers(self) -> bool:

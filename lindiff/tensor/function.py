@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -105,12 +105,20 @@ def tensor(
         if each not in get_args(Outside):
             raise ValueError(f"outside is {', '.join(map(repr, get_args(Outside)))}, not {each!r}")
     try:
-        equation, written = uniquely_bound(read(expression, functions or {}, outside))
+        equation = read(expression, functions or {}, outside)
+        _check_names(outside, {access.array for access in accesses(equation.body)})
+        equation, written = uniquely_bound(equation)
         return TensorFunction(equation, Ranges.of(equation, ranges or {}, written))
     except RecursionError:
         raise TensorSyntaxError(
             f"an expression of {len(expression)} letters is too long: write sums over indices"
         ) from None
+
+
+def _check_names(outside: Outside | Mapping[str, Outside], arrays: Collection[str]) -> None:
+    for name in () if isinstance(outside, str) else outside:
+        if name not in arrays:
+            raise ValueError(f"outside: there is no array {name}; there are {', '.join(arrays) or 'none'}")
 
 
 def _of_objects(
@@ -154,6 +162,9 @@ class TensorFunction:
             for name, rank in arguments.items()
         }
         self._definition = Definition(tuple(arguments.items()), statements, ranges, axes)
+        both = self._definition.names_of_integers & arguments.keys()
+        if both:
+            raise ValueError(f"{min(both)} is an array and an integer")
         self.arguments, self.statements = tuple(arguments), statements
         self.integers = self._definition.integers
 

@@ -7,14 +7,16 @@ array.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import numbers
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor
+from typing import Any
 
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.expressions import Access, Apply, Condition, Reduction, Scalar, accesses, substituted
 from lindiff.tensor.names import Names, bound_names, free_names, size_of_axis
-from lindiff.tensor.reading import Equation
+from lindiff.tensor.reading import Equation, form_of
 
 __all__ = ["Ranges", "uniquely_bound"]
 
@@ -59,8 +61,8 @@ class Ranges:
                 for access, axis, subscript in found._subscripts
                 if subscript == affine(index) and not found._is_shifted(index, access, axis)
             ]
-            if written.get(index, index) in given:
-                found.sizes[index] = affine(given[written.get(index, index)])
+            if (name := written.get(index, index)) in given:
+                found.sizes[index] = _size_of(name, given[name], known)
             elif ends:
                 found.sizes[index] = ends[0]
                 found.same += [(index, ends[0], end) for end in dict.fromkeys(ends[1:]) if end != ends[0]]
@@ -94,6 +96,10 @@ class Ranges:
     def settled(self, integers: dict[str, int]) -> dict[str, int]:
         """All integers: with the sizes that are neither given nor those of axes."""
         known = dict(integers)
+        for name, of_index in self.sizes.items():
+            number = of_index.substituted(known).number
+            if number is not None and number < 0:
+                raise ValueError(f"the range of {self._written.get(name, name)} is {number}: it is from 0 on")
         searched = dict(self._searched)
         while searched:
             progress = False
@@ -152,6 +158,20 @@ class Ranges:
             if (step > 0) == largest:
                 total += step * (end - 1)
         return floor(total / -c)
+
+
+def _size_of(index: str, given: Any, indices: Collection[str]) -> Affine:
+    """The size of an index that ranges say."""
+    if isinstance(given, str):
+        size = form_of(given)
+        if not size.names & {*indices}:
+            return size
+    elif isinstance(given, numbers.Integral) and not isinstance(given, bool):
+        return affine(int(given))
+    raise TypeError(
+        f"ranges: {given!r} is no integer and no name of one: how far {index} goes by other indices is said "
+        f"by conditions, sum[{index} | ...]"
+    )
 
 
 def _refuse_empty_words(conditions: list[Condition]) -> None:

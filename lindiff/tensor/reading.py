@@ -9,8 +9,8 @@ that are given.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import (
     Access,
+    Apply,
     Bracket,
     Condition,
     Coordinate,
@@ -32,8 +33,9 @@ from lindiff.tensor.expressions import (
     is_elementwise,
     scalar,
 )
+from lindiff.tensor.names import free_names
 
-__all__ = ["Equation", "TensorSyntaxError", "read"]
+__all__ = ["Equation", "TensorSyntaxError", "form_of", "read"]
 
 REDUCTIONS = ("sum", "prod", "max", "min")
 NAMES_OF_NUMBERS = {"pi": np.pi}
@@ -87,6 +89,14 @@ def read(
     return _Reader(text, functions, outside).equation()
 
 
+def form_of(text: str) -> Affine:
+    """The sum of integers that a text says."""
+    reader = _Reader(text, {}, "error")
+    form = reader.form()
+    reader.expect_end()
+    return form
+
+
 class _Reader:
     def __init__(self, text: str, functions: Mapping[str, Callable[..., Any]], outside: Any) -> None:
         self.text, self.functions, self.outside = text, functions, outside
@@ -128,6 +138,10 @@ class _Reader:
             self.fail(f"here {text!r} is missing", self.next.start, self.next.end)
         return token
 
+    def expect_end(self) -> None:
+        if self.next.kind != "end":
+            self.fail("the expression ends before this", self.next.start, self.next.end)
+
     def name(self, what: str) -> Token:
         token = self.next
         if token.kind != "name":
@@ -145,11 +159,11 @@ class _Reader:
             indices, conditions = self.bound("]")
         self.expect("=")
         body = self.sum_of_terms()
-        if self.next.kind != "end":
-            self.fail("the expression ends before this", self.next.start, self.next.end)
+        self.expect_end()
         if any(access.array == name.text for access in accesses(body)):
             self.fail(f"{name.text} is what is defined: it cannot be used", name.start, name.end)
-        return Equation(name.text, indices, conditions, body)
+        integers = free_names(body).union(*(c.names for c in conditions))
+        return Equation(name.text, indices, conditions, _with_integers(body, integers))
 
     def bound(self, closing: str) -> tuple[tuple[str, ...], tuple[Condition, ...]]:
         """Indices and conditions up to a bracket; they stay in scope."""
@@ -373,6 +387,17 @@ class _Reader:
         if token.text in NAMES_OF_NUMBERS:
             return scalar(NAMES_OF_NUMBERS[token.text])
         return Access(token.text, ())
+
+
+def _with_integers(x: Scalar, integers: Collection[str]) -> Scalar:
+    """With the values of integers of subscripts and conditions, where they stand on their own."""
+    if isinstance(x, Access) and not x.subscripts and x.array in integers:
+        return Coordinate(affine(x.array))
+    if isinstance(x, Apply):
+        return Apply(x.function, tuple(_with_integers(part, integers) for part in x.args))
+    if isinstance(x, Reduction):
+        return replace(x, body=_with_integers(x.body, integers))
+    return x
 
 
 def _is_remainder(x: Any, modulus: Any) -> bool:
