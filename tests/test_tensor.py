@@ -737,7 +737,26 @@ def test_a_ring_without_elements():
 
 def test_an_expression_that_is_too_long():
     with pytest.raises(TensorSyntaxError, match="too long"):
-        ld.tensor("f[i] = " + " + ".join(["x[i]"] * 3000))
+        ld.tensor("f[i] = " + "exp(" * 3000 + "x[i]" + ")" * 3000)
+
+
+def test_sums_of_many_terms():
+    x = numbers(30)
+    many = ld.tensor("f[i] = " + "+".join(["x[i]"] * 300) + "".join(f"-{k}*x[i]" for k in range(40)))
+    np.testing.assert_allclose(many(x), (300 - 780) * x)
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(many(x)))(x), 300 - 780)
+    np.testing.assert_allclose(ld.jvp(many, (x,), (x,))[1], (300 - 780) * x)
+    nested = ld.tensor("f[i] = tanh(" + "+".join(["x[i]"] * 300) + ")")
+    np.testing.assert_allclose(nested(x), np.tanh(300 * x))
+    w = numbers(7, 7)
+    places = [(p, q) for p in range(7) for q in range(7)]
+    stencil = ld.tensor("f[i, j] = " + " + ".join(f"{w[p, q]}*x[i+{p}, j+{q}]" for p, q in places))
+    x = numbers(10, 9)
+    expected = lambda x: sum(w[p, q] * x[p : p + 4, q : q + 3] for p, q in places)
+    np.testing.assert_allclose(stencil(x), expected(x), rtol=1e-12)
+    f_bar = numbers(4, 3)
+    gradients = [ld.grad(lambda x: np.sum(f(x) * f_bar))(x) for f in (stencil, expected)]  # noqa: B023
+    np.testing.assert_allclose(*gradients)
 
 
 # -- in the house --------------------------------------------------------------------------------------------

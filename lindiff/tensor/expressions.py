@@ -18,6 +18,7 @@ import numpy as np
 from lindiff.tensor.affine import Affine, AffineLike, affine
 
 __all__ = [
+    "GROUP",
     "Access",
     "Apply",
     "Bracket",
@@ -39,6 +40,7 @@ __all__ = [
     "product",
     "scalar",
     "substituted",
+    "total",
 ]
 
 Outside: TypeAlias = Literal["error", "zero", "wrap"]
@@ -244,6 +246,9 @@ class Reduction(Scalar):
         return (self.body,)
 
 
+# Terms that are added one after the other.
+GROUP = 16
+
 ZERO: Scalar = Number(0)
 ONE: Scalar = Number(1)
 
@@ -348,6 +353,14 @@ def product(factors: Iterable[Scalar]) -> Scalar:
         return x / factor.parts[0] if is_inverse else x * factor
 
     return reduce(times, factors, ONE)
+
+
+def total(terms: Iterable[Scalar]) -> Scalar:
+    """The sum of terms, of many in groups: no expression is deep then."""
+    left = list(terms)
+    while len(left) > GROUP:
+        left = [reduce(operator.add, left[k : k + GROUP]) for k in range(0, len(left), GROUP)]
+    return reduce(operator.add, left, ZERO)
 
 
 def _as_number(x: Any) -> Any:

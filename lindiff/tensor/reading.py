@@ -17,6 +17,7 @@ import numpy as np
 
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import (
+    GROUP,
     Access,
     Apply,
     Bracket,
@@ -32,6 +33,7 @@ from lindiff.tensor.expressions import (
     equal,
     is_elementwise,
     scalar,
+    total,
 )
 from lindiff.tensor.names import free_names
 
@@ -280,10 +282,16 @@ class _Reader:
 
     def sum_of_terms(self) -> Scalar:
         x = self.term()
+        groups, count = [], 1
         while sign := self.take("+", "-"):
             y = self.term()
-            x = x + y if sign.text == "+" else x - y
-        return x
+            if count % GROUP == 0:
+                groups.append(x)
+                x = y if sign.text == "+" else -y
+            else:
+                x = x + y if sign.text == "+" else x - y
+            count += 1
+        return total([*groups, x])
 
     def term(self) -> Scalar:
         x = self.signed()

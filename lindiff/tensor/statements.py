@@ -27,6 +27,7 @@ from lindiff.tensor.expressions import (
     evaluated,
     product,
     substituted,
+    total,
 )
 from lindiff.tensor.names import Names, bound_names, free_names, size_of_axis
 from lindiff.tensor.reading import Equation
@@ -36,6 +37,10 @@ __all__ = ["Statement", "Term", "factors_of", "statements_of", "tidy"]
 
 # What indices are called that no expression has named.
 NEW_INDICES = "pqrstuv"
+
+
+# Elements that terms read which are added together.
+_MOST_READ = 16
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,20 @@ def terms_of(x: Scalar, sign: int = 1) -> Iterator[Scalar]:
         yield x if sign == 1 else -x
 
 
+def _groups(terms: Iterable[Scalar]) -> Iterator[list[Scalar]]:
+    """Terms that are added together: as many as a loop has room for what they read."""
+    group: list[Scalar] = []
+    read: set[Access] = set()
+    for x in terms:
+        if group and len(read.union(accesses(x))) > _MOST_READ:
+            yield group
+            group, read = [], set()
+        group.append(x)
+        read.update(accesses(x))
+    if group:
+        yield group
+
+
 def _has_reduction(x: Scalar) -> bool:
     return isinstance(x, Reduction) or any(map(_has_reduction, x.parts))
 
@@ -179,11 +198,7 @@ class _Normal:
                 terms.append(self.term(x, scope, len(summands) == 1 and not scope.domain))
             else:
                 plain.append(x)
-        if plain:
-            body = plain[0]
-            for x in plain[1:]:
-                body = body + x
-            terms.append(tidy(Term("sum", (), scope.domain, body)))
+        terms += [tidy(Term("sum", (), scope.domain, total(group))) for group in _groups(plain)]
         sizes = tuple(self.sizes[index] for index in equation.indices)
         self.found.append(Statement(equation.name, equation.indices, sizes, tuple(terms)))
         shapes = shapes_of(self.found)
