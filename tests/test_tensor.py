@@ -740,6 +740,17 @@ def test_an_expression_that_is_too_long():
         ld.tensor("f[i] = " + "exp(" * 3000 + "x[i]" + ")" * 3000)
 
 
+def test_what_conditions_leave_out_is_not_needed():
+    x = numbers(3, 2)
+    triangle = ld.tensor("f[i] = sum[j | i + j < 3] exp(sum[k] x[j, k])", ranges={"i": 6, "j": 6})
+    rows = np.exp(np.sum(x, 1))
+    np.testing.assert_allclose(triangle(x), [np.sum(rows[: max(3 - i, 0)]) for i in range(6)])
+    gradient = ld.grad(lambda x: np.sum(triangle(x)))(x)
+    np.testing.assert_allclose(gradient, np.outer([3, 2, 1] * rows, np.ones(2)))
+    equal = ld.tensor("f[i] = sum[j, l | 2*i == j + l] exp(sum[k] x[j, k])", ranges={"i": 2, "j": 9, "l": 2})
+    np.testing.assert_allclose(equal(x), [rows[0], rows[1] + rows[2]])
+
+
 def test_sums_of_many_terms():
     x = numbers(30)
     many = ld.tensor("f[i] = " + "+".join(["x[i]"] * 300) + "".join(f"-{k}*x[i]" for k in range(40)))

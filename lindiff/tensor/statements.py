@@ -261,17 +261,36 @@ class _Normal:
     def hoisted(self, x: Reduction, scope: _Scope) -> Access:
         free = free_names(x)
         indices = tuple(index for index in scope.indices if index in free)
-        holding = tuple(c for c in scope.domain if c.form.names - free <= {*self._integers(c)})
+        sizes = tuple(self.sizes[index] for index in indices)
+        box = box_of(indices, sizes)
+        said = (each for c in scope.domain for each in self._said(c, indices))
+        holding = tuple(c for c in dict.fromkeys(said) if c not in box)
         name = self.names.fresh(f"{x.kind}1")
         own = {index: self.names.fresh(index) for index in indices}
         term = self.reduced(x, Number(1), _Scope(holding, indices))
-        sizes = tuple(self.sizes[index] for index in indices)
         statement = Statement(name, indices, sizes, (term,))
         self.found.append(renamed(statement, own))
         return Access(name, tuple(map(affine, indices)))
 
-    def _integers(self, condition: Condition) -> set[str]:
-        return condition.form.names - self.sizes.keys()
+    def _said(self, condition: Condition, indices: tuple[str, ...]) -> Iterator[Condition]:
+        """What a condition says of some indices, whatever values others have in their ranges."""
+        others = condition.form.names & self.sizes.keys() - set(indices)
+        if not others:
+            yield condition
+        elif condition.kind != "%":
+            for form in (condition.form, -condition.form)[: 1 + (condition.kind == "==")]:
+                most = self._most(form, others)
+                if most is not None and most.names & set(indices):
+                    yield Condition(">=", most)
+
+    def _most(self, form: Affine, others: Iterable[str]) -> Affine | None:
+        """The largest value of a form over the ranges of indices; None where integers multiply these."""
+        for name in sorted(others):
+            c = form.coefficient(name).number
+            if c is None:
+                return None
+            form = form.substituted({name: self.sizes[name] - 1 if c > 0 else 0})
+        return form
 
 
 def tidy(term: Term) -> Term:
