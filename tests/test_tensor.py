@@ -420,6 +420,28 @@ def test_lengths_on_both_sides_of_every_block(n):
     np.testing.assert_allclose(ld.tensor("f[i] = prod[j] x[i, j]")(x[:, None]), x)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["f[i] = sum[k] x[3*i + k]*w[k]", "f[i] = max[k] x[3*i + k]*w[k]", "f[i] = prod[k] x[3*i + k]*w[k]"],
+)
+@pytest.mark.parametrize("axes", [(), (2,)])
+def test_strides_over_several_blocks(text, axes):
+    """Adjoints that sum over what is tied to the innermost loop, a block of that at a time."""
+    if axes:
+        text = text.replace("f[i]", "f[a, i]").replace(" x[", " x[a, ")
+    function, x, w = ld.tensor(text), numbers(*axes, 5000), numbers(5)
+    f_bar = numbers(*function(x, w).shape)
+    adjoint = function.adjoint("x")
+
+    def by_windows(x):
+        windows = np.lib.stride_tricks.sliding_window_view(x, 5, axis=-1)[..., ::3, :] * w
+        return np.sum(
+            {"s": np.sum, "m": np.max, "p": np.prod}[text[text.index("=") + 2]](windows, axis=-1) * f_bar
+        )
+
+    np.testing.assert_allclose(adjoint(x, w, f_bar), ld.grad(by_windows)(x), rtol=1e-9, atol=1e-12)
+
+
 def test_integers_are_computed_in_double_precision():
     found = ld.tensor("f[i] = x[i]/2")(np.arange(3))
     assert found.dtype == np.float64

@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 
+def block_length() -> int: ...
 def sources() -> dict[str, int]: ...
 
 class Nest:
@@ -14,6 +15,7 @@ class Nest:
         factors: tuple[int, int],
         out: list[int],
         free: int,
+        tiled: bool,
         hull: tuple[list[list[int]], list[list[int]]],
         combine: np.ufunc,
         identity: float,

@@ -34,6 +34,11 @@ cdef enum Source:
     RESULT         # of a stage
 
 
+def block_length():
+    """How many numbers of the innermost loop are summed beside the result."""
+    return INNERMOST
+
+
 def sources():
     """The numbers of the kinds of operands."""
     return {"element": ELEMENT, "or zero": OR_ZERO, "wrapped": WRAPPED, "coordinate": COORDINATE,
@@ -65,8 +70,8 @@ cdef struct Part:          # of the outermost loop, for one thread
 cdef class Nest:
     """The reduction of a body over loops, into an array.
 
-    A form is a row of integers: one for each loop, outermost first, a constant, and a divisor or a modulus; in
-    brackets 0 where it is not negative.
+    A form is a row of integers: one for each loop, outermost first, a constant, and a divisor or a modulus;
+    in brackets 0 where it is not negative.
 
     Parameters
     ----------
@@ -85,6 +90,8 @@ cdef class Nest:
     free : int
         How many of the outermost loops are the result's, if the innermost one is, too, and others between are
         summed: then these are summed in a block of the innermost one beside the result; -1 if that is not so.
+    tiled : bool
+        Whether the loop behind these is where the block begins.
     hull : (list of form, list of form)
         What bounds the innermost loop from below and above, given these.
     identity : float
@@ -109,12 +116,12 @@ cdef class Nest:
     cdef size_t room            # bytes of blocks that a thread needs
     cdef double nanoseconds
     cdef Loop combine, multiply
-    cdef int free
+    cdef int free, tiled
     cdef Level hull
     cdef double identity
 
     def __init__(self, list levels, list inputs, list stages, int body, tuple factors, list out, int free,
-                 tuple hull, combine, double identity, int kind, double nanoseconds):
+                 bint tiled, tuple hull, combine, double identity, int kind, double nanoseconds):
         cdef int k, j
         cdef int slots = 0
         cdef list numbers = []
@@ -123,7 +130,7 @@ cdef class Nest:
             raise ValueError("a term with too many loops or factors")
         self.body, self.kind, self.nanoseconds = body, kind, nanoseconds
         self.first, self.second = factors
-        self.free, self.identity = free, identity
+        self.free, self.tiled, self.identity = free, tiled, identity
         self.size = cnp.PyArray_DescrFromType(kind).itemsize
         self.programs = [program for program, _ in stages]
         for k, (_, given) in enumerate(stages):
@@ -246,7 +253,8 @@ cdef class Nest:
             else:
                 for i in range(tile[1] - low + 1):
                     put(sums + i * self.size, self.identity, self.kind)
-            self.nest(self.free, at, last, step, tile, sums, part)
+            at[self.free] = low
+            self.nest(self.free + self.tiled, at, last, step, tile, sums, part)
             at[innermost] = low
             x.data, x.step = sums, self.size
             out.data, out.step = part.to + place(self.out, at, self.depth), stride(self.out, 1, self.depth)

@@ -19,18 +19,20 @@ from lindiff.tensor.expressions import (
     Access,
     Apply,
     Bracket,
+    Condition,
     Coordinate,
     Number,
     Scalar,
     accesses,
+    at_least,
     evaluated,
 )
 from lindiff.tensor.fusing import fused
 from lindiff.tensor.gemm import Product
 from lindiff.tensor.layouts import Layout
-from lindiff.tensor.machine import Nest, sources
+from lindiff.tensor.machine import Nest, block_length, sources
 from lindiff.tensor.products import matrices_of, place_in_bytes, planned_product
-from lindiff.tensor.updates import Update, lengths_of, points, rows_of
+from lindiff.tensor.updates import Update, intervals, lengths_of, points, rows_of, size_of
 from lindiff.tensor.views import Elementwise, elementwise
 
 __all__ = ["COMBINE", "IDENTITY", "Plan", "planned"]
@@ -45,8 +47,15 @@ _GIVEN = 4
 # What a number takes in a loop, for each function in it and for itself.
 _NANOSECONDS = 0.5
 
+# The loop over blocks of the innermost one: a name that no expression has.
+_TILE = " tile"
+
 # Loops of the innermost axis that hide what a nest costs beside them.
 _LONG = 64
+
+
+# Rows of integers, as the machine takes them.
+Forms: TypeAlias = list[list[int]]
 
 
 @dataclass
@@ -113,14 +122,15 @@ class _Planner:
 
     def plan(self) -> Loops | None:
         self.loops = self.order()
-        levels = levels_of(*rows_of(self.update.conditions, self.loops), len(self.loops))
+        free = self.beside()
+        conditions = (*self.update.conditions, *self.tile(free))
+        hull = self.hull(free)
+        if hull is None:
+            return None
+        levels = levels_of(*rows_of(conditions, self.loops), len(self.loops))
         if levels is None:
             return None
         body, factors = self.reduced(self.update.body)
-        beside = self.beside()
-        if beside is None:
-            return None
-        free, hull = beside
         nest = Nest(
             [self.forms_of(level) for level in levels],
             self.inputs,
@@ -129,6 +139,7 @@ class _Planner:
             factors,
             self.form(self.to),
             free,
+            _TILE in self.loops,
             hull,
             COMBINE[self.update.kind],
             IDENTITY[self.update.kind],
@@ -158,28 +169,42 @@ class _Planner:
         if len(self.loops) < 2 or self.loops[0] not in self.update.free:
             return 0.0
         each = _NANOSECONDS * (1 + sum(isinstance(x, Apply) for x in self.found))
-        return each * points(self.update.conditions, self.loops)
+        return each * points(self.update.conditions, self.update.loops)
 
-    def beside(self) -> tuple[int, tuple[list[list[int]], list[list[int]]]] | None:
-        """How many loops are around those that are summed beside the result, and the bounds of the innermost
-        one given these; -1 without such, and None where there is nothing in them."""
-        if not self.update.summed or self.loops[-1] not in self.update.free:
-            return -1, ([], [])
-        free = len(self.update.free) - 1
-        order = [*self.loops[:free], self.loops[-1], *self.loops[free:-1]]
+    def beside(self) -> int:
+        """How many loops are around those that are summed beside the result; -1 without such."""
+        is_beside = self.update.summed and self.loops[-1] in self.update.free
+        return len(self.update.free) - 1 if is_beside else -1
+
+    def hull(self, free: int) -> tuple[Forms, Forms] | None:
+        """The bounds of the innermost loop given those around what is summed; None where there is nothing."""
+        if free < 0:
+            return [], []
+        loops = [name for name in self.loops if name != _TILE]
+        order = [*loops[:free], loops[-1], *loops[free:-1]]
         levels = levels_of(*rows_of(self.update.conditions, order), len(order))
         if levels is None:
             return None
+
+        def in_order(form: list[int]) -> list[int]:  # those that are summed have no part in it
+            by_name = dict(zip(order, form, strict=False))
+            return [*(by_name.get(name, 0) for name in self.loops), *form[len(order) :]]
+
         lower, upper, _ = self.forms_of(levels[free])
-        # in the order of the loops: those that are summed have no part in it
-        places = [order.index(name) for name in self.loops]
-        return (
-            free,
-            tuple(  # type: ignore[return-value]
-                [[*(form[k] for k in places), *form[len(order) :]] for form in side]
-                for side in (lower, upper)
-            ),
-        )
+        return [in_order(form) for form in lower], [in_order(form) for form in upper]
+
+    def tile(self, free: int) -> list[Condition]:
+        """What a loop over blocks of the innermost one says, where conditions tie that to summed loops: these
+        go no farther than they say of the block."""
+        boxes = intervals(self.update.conditions, self.loops) if free >= 0 else None
+        if boxes is None or size_of(boxes, self.loops[-1:]) <= block_length():
+            return []
+        innermost, summed = self.loops[-1], {*self.update.summed}
+        bounds = [c.form.names for c in self.update.conditions if c.kind != "%"]
+        if not any(innermost in names and names & summed for names in bounds):
+            return []
+        self.loops.insert(free, _TILE)
+        return [at_least(innermost, _TILE), at_least(affine(_TILE) + (block_length() - 1), innermost)]
 
     def worth(self, name: str, length: int) -> tuple[float, float]:
         """How well a loop is an innermost one: long, and over neighbours in memory."""
