@@ -338,6 +338,15 @@ def test_sparse_jacobians(text):
             assert jacobian(*zeros, **integers).nnz == found.nnz
 
 
+def test_a_sparse_jacobian_of_a_long_band():
+    """In which all pairs of rows and columns have no room."""
+    n = 200_000
+    band = ld.tensor("f[i] = sum[j | i - j <= 1, j - i <= 1, (i + j) % 2 == 0] i*x[j]", ranges={"i": "n"})
+    found = band.jacobian("x")(np.ones(n), n=n)
+    assert found.nnz == n
+    np.testing.assert_array_equal(found.diagonal(), np.arange(n))
+
+
 def test_the_sparse_jacobian_of_an_adjoint_is_a_hessian():
     function = ld.tensor("f = sum[i] ((1 - x[i])**2 + 100*(x[i+1] - x[i]**2)**2)")
     x = numbers(7)

@@ -6,7 +6,9 @@ that an expression is made of, their Jacobians multiply.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,24 @@ import scipy.sparse
 
 from lindiff.tensor.adjoints import Contribution, Contributions
 from lindiff.tensor.affine import Affine, affine
-from lindiff.tensor.bounds import levels_of
+from lindiff.tensor.bounds import Row, levels_of
 from lindiff.tensor.definition import Bound, Definition
-from lindiff.tensor.expressions import Condition, Number, Scalar, substituted
-from lindiff.tensor.statements import Statement, Term
+from lindiff.tensor.expressions import (
+    Access,
+    Apply,
+    Bracket,
+    Condition,
+    Coordinate,
+    Number,
+    Outside,
+    Scalar,
+    evaluated,
+    substituted,
+)
+from lindiff.tensor.statements import Statement
 from lindiff.tensor.updates import rows_of
 
 __all__ = ["SparseJacobian"]
-
-# A name that no expression has.
-_ENTRIES = " entries"
-
 
 # Forms of arguments whose patterns are kept.
 KEPT = 8
@@ -47,7 +56,7 @@ class SparseJacobian:
         held, bound = self._whole.tensors(integers, *arrays)
         found: dict[str, list[Any]] = {}
         for local in self._locals(integers, held, bound):
-            entries = local.entries(integers, arrays, bound.dtype)
+            entries = local.entries(held, bound.dtype)
             if local.reads != self._by:
                 entries = _product(entries, _sum(found[local.reads]))
             found.setdefault(local.of, []).append(entries)
@@ -65,7 +74,7 @@ class SparseJacobian:
             for statement, contribution in self._contributions:
                 if contribution.access.array in reached:
                     reached.add(statement.name)
-                    made.append(_Local(statement, contribution, self._whole, integers, held, bound))
+                    made.append(_Local(statement, contribution, held, bound.known))
             if len(self._kept) >= KEPT:
                 self._kept.clear()
             self._kept[key] = made
@@ -76,47 +85,117 @@ class _Local:
     """The entries of one element that a statement reads, for given shapes: where they are, and values."""
 
     def __init__(
-        self,
-        statement: Statement,
-        contribution: Contribution,
-        whole: Definition,
-        integers: tuple[tuple[str, int], ...],
-        held: dict[str, Any],
-        bound: Bound,
+        self, statement: Statement, contribution: Contribution, held: dict[str, Any], known: dict[str, int]
     ) -> None:
         access = contribution.access
         self.of, self.reads = statement.name, access.array
         self._shape = held[self.of].size, held[self.reads].size
-        entries = _Entries(contribution, bound.known)
-        self._values: Definition | None = None
-        if entries.is_empty:
-            return
-        arrays = [held[name] for name, _ in whole.arguments]
-        self._values, mask = (
-            whole.beside([*whole.statements, entries.statement(body)])
-            for body in (contribution.body, Number(1))
-        )
-        found = np.asarray(mask.plain(integers, *arrays)) != 0
-        at = dict(zip(entries.indices, np.nonzero(np.atleast_1d(found)), strict=False))
-        at = {index: place + entries.begins[index] for index, place in at.items()}
-        count = int(np.count_nonzero(found))
-        rows, columns, inside = np.zeros(count, np.int64), np.zeros(count, np.int64), np.ones(count, bool)
-        for index, size in zip(statement.indices, held[self.of].shape, strict=True):
-            rows = rows * size + at[index]
-        for subscript, size in zip(access.subscripts, held[self.reads].shape, strict=True):
-            place = _at(subscript.substituted(bound.known), at, count)
-            if access.outside == "wrap":
-                place = place % size
-            inside &= (place >= 0) & (place < size)
-            columns = columns * size + place
-        self._picked = np.flatnonzero(found)[inside]
+        self._body = substituted(contribution.body, known)
+        conditions = [c.substituted(known) for c in contribution.conditions]
+        points = _points_in(conditions, contribution.indices)
+        rows, _ = _places(map(affine, statement.indices), held[self.of].shape, points, "error")
+        subscripts = [subscript.substituted(known) for subscript in access.subscripts]
+        columns, inside = _places(subscripts, held[self.reads].shape, points, access.outside)
+        self._points = points.where(inside)
         self._rows, self._columns = rows[inside], columns[inside]
 
-    def entries(self, integers: tuple[tuple[str, int], ...], arrays: list[Any], dtype: np.dtype[Any]) -> Any:
-        if self._values is None:
-            return scipy.sparse.coo_array(self._shape, dtype=dtype)
-        numbers = np.ravel(self._values.plain(integers, *arrays))[self._picked]
+    def entries(self, held: dict[str, Any], dtype: np.dtype[Any]) -> Any:
+        leaves = {leaf: _values(leaf, self._points, held, dtype) for leaf in _leaves(self._body)}
+        with np.errstate(all="ignore"):
+            found = np.asarray(evaluated(self._body, leaves), dtype)
+        numbers = np.broadcast_to(found, self._rows.shape)
         return scipy.sparse.coo_array((numbers, (self._rows, self._columns)), shape=self._shape)
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Values of indices, one after the other."""
+
+    count: int
+    indices: dict[str, Any]
+
+    def where(self, holds: Any) -> _Points:
+        if holds.all():
+            return self
+        return _Points(int(np.count_nonzero(holds)), {name: x[holds] for name, x in self.indices.items()})
+
+    def repeated(self, lengths: Any) -> _Points:
+        """Each as often as that says."""
+        indices = {name: np.repeat(x, lengths) for name, x in self.indices.items()}
+        return _Points(int(np.sum(lengths)), indices)
+
+    def value(self, form: Affine) -> Any:
+        """A form at each, times its denominator."""
+        whole = form * form.denominator()
+        total = np.full(self.count, int(whole.constant), np.int64)
+        for name in whole.names:
+            total += int(whole.terms[(name,)]) * self.indices[name]
+        return total
+
+    def fulfil(self, condition: Condition) -> Any:
+        """Which of them fulfil a condition."""
+        value = self.value(condition.form)
+        if condition.kind == "%":
+            return value % int(condition.modulus.constant) == 0
+        return value >= 0 if condition.kind == ">=" else value == 0
+
+
+def _points_in(conditions: list[Condition], loops: tuple[str, ...]) -> _Points:
+    """All values of loops under conditions, which bound them, in their order."""
+    levels = levels_of(*rows_of(conditions, list(loops)), len(loops))
+    if levels is None:
+        return _Points(0, {name: np.zeros(0, np.int64) for name in loops})
+    points = _Points(1, {})
+    for name, level in zip(loops, levels, strict=True):
+        form = partial(_form, loops=loops)
+        low = reduce(np.maximum, (-(-points.value(form(row)) // divisor) for row, divisor in level.lower))
+        high = reduce(np.minimum, (points.value(form(row)) // divisor for row, divisor in level.upper))
+        lengths = np.maximum(high - low + 1, 0)
+        first = low - (np.cumsum(lengths) - lengths)
+        points = points.repeated(lengths)
+        points.indices[name] = np.arange(points.count) + np.repeat(first, lengths)
+        for c in level.congruences:
+            points = points.where(points.fulfil(Condition("%", form(c.row), affine(c.modulus))))
+    return points
+
+
+def _form(row: Row, loops: tuple[str, ...]) -> Affine:
+    return sum((affine(name) * c for name, c in zip(loops, row, strict=False)), affine(row[-1]))
+
+
+def _places(
+    subscripts: Iterable[Affine], shape: tuple[int, ...], points: _Points, outside: Outside
+) -> tuple[Any, Any]:
+    """Where elements are in a raveled array, and which of them are in it."""
+    places, inside = np.zeros(points.count, np.int64), np.ones(points.count, bool)
+    for subscript, size in zip(subscripts, shape, strict=True):
+        at = points.value(subscript) // subscript.denominator()
+        if outside == "wrap":
+            at %= max(size, 1)
+        inside &= (at >= 0) & (at < size)
+        places = places * size + at
+    return places, inside
+
+
+def _values(leaf: Scalar, points: _Points, held: dict[str, Any], dtype: np.dtype[Any]) -> Any:
+    """What an element, an index or a bracket is at points."""
+    if isinstance(leaf, Coordinate):
+        return (points.value(leaf.form) / leaf.form.denominator()).astype(dtype)
+    if isinstance(leaf, Bracket):
+        return reduce(np.logical_and, map(points.fulfil, leaf.conditions)).astype(dtype)
+    assert isinstance(leaf, Access)
+    places, inside = _places(leaf.subscripts, held[leaf.array].shape, points, leaf.outside)
+    if inside.all():
+        return np.ravel(held[leaf.array])[places]
+    values = np.zeros(points.count, dtype)
+    values[inside] = np.ravel(held[leaf.array])[places[inside]]
+    return values
+
+
+def _leaves(x: Scalar) -> set[Scalar]:
+    if isinstance(x, Apply):
+        return {leaf for part in x.args for leaf in _leaves(part)}
+    return set() if isinstance(x, Number) else {x}
 
 
 def _sum(parts: list[Any]) -> Any:
@@ -137,48 +216,3 @@ def _product(A: Any, B: Any) -> Any:
 
 def _of_ones(A: Any) -> Any:
     return scipy.sparse.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
-
-
-def _at(form: Affine, indices: dict[str, Any], count: int) -> Any:
-    """A form of arrays of indices."""
-    divisor = form.denominator()
-    whole = form * divisor
-    total = np.full(count, int(whole.constant), np.int64)
-    for name in whole.names:
-        total += int(whole.terms[(name,)]) * indices[name]
-    return total // divisor
-
-
-class _Entries:
-    """A contribution as a tensor with an index for each of its indices, from the first value of each on."""
-
-    def __init__(self, contribution: Contribution, known: dict[str, int]) -> None:
-        self._contribution = contribution
-        self.indices = contribution.indices
-        conditions = [c.substituted(known) for c in contribution.conditions]
-        self.begins: dict[str, int] = {}
-        self._sizes: list[Affine] = []
-        for index, (low, high) in zip(self.indices, self._ranges(conditions), strict=False):
-            self.begins[index] = low
-            self._sizes.append(affine(high - low + 1))
-        self.is_empty = len(self._sizes) < len(self.indices)
-
-    def _ranges(self, conditions: list[Condition]) -> Iterator[tuple[int, int]]:
-        """The first and the last value of each index; of an empty domain none."""
-        for index in self.indices:
-            order = [index, *(other for other in self.indices if other != index)]
-            levels = levels_of(*rows_of(conditions, order), len(order))
-            if levels is None:
-                return
-            low = max(-(-row[-1] // divisor) for row, divisor in levels[0].lower)
-            high = min(row[-1] // divisor for row, divisor in levels[0].upper)
-            if high < low:
-                return
-            yield low, high
-
-    def statement(self, body: Scalar) -> Statement:
-        """Its values, or where it has any with 1 for the body."""
-        by = {index: affine(index) + begin for index, begin in self.begins.items()}
-        conditions = tuple(c.substituted(by) for c in self._contribution.conditions)
-        term = Term("sum", (), conditions, substituted(body, by))
-        return Statement(_ENTRIES, self.indices, tuple(self._sizes), (term,))
