@@ -9,9 +9,12 @@ import pytest
 
 import lindiff as ld
 from lindiff.tensor import TensorSyntaxError
+from lindiff.tensor.affine import affine
 from lindiff.tensor.bounds import Congruence, levels_of
-from lindiff.tensor.checking import _places
+from lindiff.tensor.checking import _places, first_place
+from lindiff.tensor.expressions import Condition, at_least
 from lindiff.tensor.lattice import smith
+from lindiff.tensor.statements import box_of
 
 RNG = np.random.default_rng(0)
 
@@ -758,6 +761,16 @@ def test_large_moduli():
     assert ld.tensor(text, ranges={"i": 1000})(x) == 777
     with pytest.raises(OverflowError, match="8589934583"):
         ld.tensor("f = sum[i | (2654435761*i) % 8589934583 == 5] x[i]")(x)
+
+
+def test_places_that_remainders_alone_exclude():
+    """Which is found for the loops that they tie, not for each value of the others."""
+    loops, n = ["a", "b", "j"], 10**6
+    domain = [*box_of(loops, [n, n, 3]), Condition("%", affine("j") - 1, affine(2)), at_least(0, "j")]
+    assert first_place(domain, loops) is None
+    assert first_place([*domain[:-1], at_least("a", "b")], loops) == {"a": 0, "b": 0, "j": 1}
+    tied = Condition("%", affine("a") * 3 + affine("j") * 6 - 1, affine(9))
+    assert first_place([*domain[:-2], tied], loops) is None
 
 
 def test_a_ring_without_elements():

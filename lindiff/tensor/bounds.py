@@ -58,11 +58,11 @@ def levels_of(rows: list[Row], congruences: list[Congruence], n: int) -> list[Le
     """
     at_level: dict[int, list[Congruence]] = {k: [] for k in range(-1, n)}
     for congruence in congruences:
+        if congruence.row[n] % gcd(congruence.modulus, *congruence.row[:n]):
+            return None
         reduced = tuple(x % congruence.modulus for x in congruence.row)
         last = max((k for k in range(n) if reduced[k]), default=-1)
         at_level[last].append(Congruence(reduced, congruence.modulus))
-    if any(c.row[n] for c in at_level[-1]):
-        return None
     given = [_Derived(tidy, 1 << i) for i, row in enumerate(rows) if (tidy := _tidy(row)) is not None]
     found: list[Level] = []
     for k in reversed(range(n)):

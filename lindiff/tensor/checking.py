@@ -10,7 +10,7 @@ from lindiff.tensor.expressions import Condition, accesses, at_least
 from lindiff.tensor.statements import Statement, box_of
 from lindiff.tensor.updates import rows_of
 
-__all__ = ["check_inside"]
+__all__ = ["check_inside", "first_place"]
 
 
 def check_inside(
@@ -48,10 +48,28 @@ def check_inside(
 
 def first_place(domain: list[Condition], loops: list[str]) -> dict[str, int] | None:
     """The first values of loops in a domain; None where it is empty."""
-    levels = levels_of(*rows_of(domain, loops), len(loops))
-    if levels is None:
+    if any(c.holds is False for c in domain):
         return None
-    return next((dict(zip(loops, x, strict=True)) for x in _places(levels, [])), None)
+    found: dict[str, int] = {}
+    for part in _parts(domain, loops):
+        own = [c for c in domain if c.form.names & {*part}]
+        levels = levels_of(*rows_of(own, part), len(part))
+        first = None if levels is None else next(_places(levels, []), None)
+        if first is None:
+            return None
+        found.update(zip(part, first, strict=True))
+    return {name: found[name] for name in loops}
+
+
+def _parts(domain: list[Condition], loops: list[str]) -> list[list[str]]:
+    """Loops that conditions tie to each other: of others the values are found by themselves."""
+    parts = [[name] for name in loops]
+    for c in domain:
+        tied = [part for part in parts if c.form.names & {*part}]
+        if len(tied) > 1:
+            parts = [part for part in parts if part not in tied]
+            parts.append([name for name in loops if any(name in part for part in tied)])
+    return parts
 
 
 def _places(levels: list[Level], outer: list[int]) -> Iterator[list[int]]:

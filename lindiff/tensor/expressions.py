@@ -83,7 +83,7 @@ class Condition:
             return None
         if self.kind == "%":
             modulus = self.modulus.number
-            return None if modulus is None else x % modulus == 0
+            return None if modulus is None else modulus != 0 and x % modulus == 0
         return x >= 0 if self.kind == ">=" else x == 0
 
 
