@@ -103,7 +103,7 @@ class Contracting:
         inside = product(others[k] for k in group)
         rest = [x for k, x in enumerate(others) if k not in group]
         by, along, kept = self._unseen(update.summed, [form for x in rest for form in forms_of(x)])
-        if not along and isinstance(inside, Access):
+        if not along and (isinstance(inside, Access) or _sees_all(inside, update.loops)):
             return None
         changed = replace(update, body=product([*numbers, *rest])).substituted(by)
         inside = substituted(inside, by)
@@ -248,6 +248,13 @@ class _Own:
             self.name, places, self.indices, kind, summed, tuple(found), substituted(body, self.values)
         )
         return update.inside(shapes)
+
+
+def _sees_all(x: Scalar, loops: Iterable[str]) -> bool:
+    """Whether an expression is another one for all values of loops."""
+    names = list(loops)
+    matrix = _matrix(forms_of(x), names)
+    return len(matrix) >= len(names) and len(smith(matrix)[1]) == len(names)
 
 
 def _matrix(forms: Iterable[Affine], loops: list[str]) -> list[list[int]]:
