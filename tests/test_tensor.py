@@ -664,6 +664,12 @@ def test_results_with_the_names_of_derivatives(result):
     np.testing.assert_allclose(ld.grad(lambda x: np.sum(function(x)))(x), expected)
 
 
+def test_an_integer_with_the_name_of_an_index_elsewhere():
+    x = numbers(3, 4)
+    function = ld.tensor("f[i | i < k] = sum[k] x[i, k]")
+    np.testing.assert_allclose(function(x, k=2), [*np.sum(x[:2], 1), 0.0])
+
+
 def test_one_name_for_indices_of_several_reductions():
     x = np.arange(1.0, 6.0)
     function = ld.tensor("f = (sum[k] x[k]) + (sum[k] x[k]**2)", ranges={"k": 2})

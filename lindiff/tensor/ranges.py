@@ -189,7 +189,7 @@ def _refuse_empty_words(conditions: list[Condition]) -> None:
 def uniquely_bound(equation: Equation) -> tuple[Equation, dict[str, str]]:
     """With another name for an index that a second reduction binds, too; and what is written for it."""
     taken = free_names(equation.body) | set(equation.indices) | {a.array for a in accesses(equation.body)}
-    names = Names(taken)
+    names = Names(taken.union(*(c.names for c in equation.conditions)))
     written: dict[str, str] = {}
 
     def rebound(x: Scalar) -> Scalar:
