@@ -536,6 +536,15 @@ def test_divisions_by_small_numbers_and_by_zero():
         np.testing.assert_array_equal(ld.tensor("f[i] = x[i]/(1 - 1)*2")(x[1:]), x[1:] / 0 * 2)
 
 
+@pytest.mark.parametrize("name", ["deg2rad", "radians", "rad2deg", "degrees"])
+def test_angles_in_other_units(name):
+    x, function = numbers(3), ld.tensor(f"f[i] = sin({name}(x[i]))")
+    expected = lambda x: np.sin(getattr(np, name)(x))
+    gradients = [ld.grad(lambda x: np.sum(f(x)))(x) for f in (function, expected)]  # noqa: B023
+    np.testing.assert_allclose(*gradients)
+    np.testing.assert_allclose(*(ld.jvp(f, (x,), (x,))[1] for f in (function, expected)))
+
+
 def test_functions_of_the_users():
     softplus = ld.tensor(
         "f[i] = softplus(x[i], 2)", functions={"softplus": lambda x, b: np.log1p(np.exp(b * x)) / b}

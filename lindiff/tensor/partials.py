@@ -24,6 +24,9 @@ from lindiff.tensor.expressions import (
 
 __all__ = ["pulled", "pushed"]
 
+# Functions that multiply by a number.
+_SCALES = (np.deg2rad, np.radians, np.rad2deg, np.degrees)
+
 # How a cotangent or a tangent is multiplied by a derivative.
 Times: TypeAlias = Callable[[Scalar, Scalar], Scalar]
 
@@ -129,6 +132,8 @@ def _of_function(x: Apply, place: int) -> Scalar:
         return args[1 - place]
     if has_no_derivative(function):
         return ZERO
+    if function in _SCALES:
+        return Number(float(function(1.0)))
     rule = elementwise_rules().get(function)
     plain = tuple(a.value if isinstance(a, Number) else a for a in args)
     found: Any = None if rule is None else rule.partial(place, x, plain)
