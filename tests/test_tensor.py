@@ -245,14 +245,22 @@ def test_a_printed_adjoint_over_a_lattice_says_the_same(text, length):
 
 
 def test_a_printed_adjoint_that_would_say_something_else_cannot_be_read():
-    """The index of its sum goes over negative numbers, as far as a size says that no text has."""
+    """The index of its sum goes over negative numbers, as far as a size or an integer says."""
     for text in (
         "f[i, j] = y[20 - 3*i - 2*j]",
         "f[i, j] = y[4*i - 2*j + 6]",
         "f[i, j] = y[2*i - 3*j + 9]*w[j]",
     ):
+        adjoint = ld.tensor(text, ranges={"i": 4}).adjoint("y")
         with pytest.raises(TensorSyntaxError):
-            ld.tensor(str(ld.tensor(text, ranges={"i": 4}).adjoint("y")))
+            ld.tensor(str(adjoint))
+    shifted = ld.tensor("f[i, j] = y[2*i - 3*j + 3*m]", ranges={"i": 4, "j": 4})
+    adjoint = shifted.adjoint("y")
+    with pytest.raises(TensorSyntaxError, match="not understood"):
+        ld.tensor(str(adjoint))
+    f_bar, y = numbers(4, 4), numbers(20)
+    expected = ld.grad(lambda y: np.sum(shifted(y, m=3) * f_bar))(y)
+    np.testing.assert_allclose(adjoint(y, f_bar, m=3), expected)
 
 
 def test_latex():

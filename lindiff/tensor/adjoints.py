@@ -292,9 +292,12 @@ class _Adjoint:
         new = [name for name in solution.unknowns if name not in back and name not in own.values()]
         known = {**dict(zip(free, sizes, strict=True)), **self.sizes}
         shifts = counted_from_zero(new, domain, known)
+        # the name of one that may be negative says so, and is none that can be read
+        signed = {name: self.names.fresh(f"±{name}") for name in new if name not in shifts}
+        shifts |= {name: affine(other) for name, other in signed.items()}
         domain = [c.substituted(shifts) for c in domain]
         values = {name: x.substituted(shifts) for name, x in values.items()}
-        summed = tuple(back.get(name, name) for name in solution.unknowns)
+        summed = tuple(signed.get(name, back.get(name, name)) for name in solution.unknowns)
         body = substituted(substituted(given.body if summed else given.alone, own), values)
         return tidy(Term("sum", summed[::-1], tuple(domain), body))
 
