@@ -782,6 +782,11 @@ def test_large_moduli():
     a, m = 4294967291, 2147483629
     text = f"f = sum[i | ({a}*i) % {m} == {a * 777 % m}, i % 2147483647 == 777] i*x[i]"
     assert ld.tensor(text, ranges={"i": 1000})(x) == 777
+    large = (
+        "f = sum[i,j,k | {0}*i <= {1}*j + {2}*k, {3}*j <= {4}*i + {5}*k, {1}*k <= {2}*i + {4}*j] x[i]*w[j, k]"
+    )
+    with pytest.raises(OverflowError, match="bounds of its loops"):
+        ld.tensor(large.format(*(60000000007 - k for k in range(6))))(x[:5], np.ones((5, 5)))
     with pytest.raises(OverflowError, match="8589934583"):
         ld.tensor("f = sum[i | (2654435761*i) % 8589934583 == 5] x[i]")(x)
 

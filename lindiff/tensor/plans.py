@@ -50,6 +50,9 @@ _NANOSECONDS = 0.5
 # The loop over blocks of the innermost one: a name that no expression has.
 _TILE = " tile"
 
+# What has room in 64 bits, twice.
+_LARGEST = 1 << 62
+
 # Loops of the innermost axis that hide what a nest costs beside them.
 _LONG = 64
 
@@ -130,6 +133,7 @@ class _Planner:
         levels = levels_of(*rows_of(conditions, self.loops), len(self.loops))
         if levels is None:
             return None
+        self.check_sizes(levels)
         body, factors = self.reduced(self.update.body)
         nest = Nest(
             [self.forms_of(level) for level in levels],
@@ -152,6 +156,16 @@ class _Planner:
     def to(self) -> Affine:
         """Where the result is, in bytes."""
         return place_in_bytes(self.update.subscripts, self.out.strides)
+
+    def check_sizes(self, levels: list[Level]) -> None:
+        """Raise where a bound of a loop has no room in 64 bits."""
+        boxes = intervals(self.update.conditions, self.update.loops) or {}
+        ends = [max(map(abs, boxes.get(name, boxes[self.loops[-1]]))) for name in self.loops] if boxes else []
+        for level in levels:
+            for row, _ in (*level.lower, *level.upper):
+                most = abs(row[-1]) + sum(abs(c) * end for c, end in zip(row, ends, strict=False))
+                if most > _LARGEST:
+                    raise OverflowError(f"{self.update.of}: an integer of {most} in the bounds of its loops")
 
     # -- loops ---------------------------------------------------------------------------------------------
 
