@@ -4,7 +4,8 @@ y' = f(t, y, p), y(t₀) = y₀.  In forward mode the tangent s of y is integrat
 equation), ``s' = f_y s + f_p ṗ``, ``s(t₀) = ẏ₀ - f(t₀, y₀) ṫ₀``.  In reverse mode the adjoint λ runs from the
 last time back to t₀, ``λ' = -f_yᴴ λ``, and takes up the cotangent of y(tᵢ) as it passes tᵢ; p̄ is the integral
 of ``f_pᴴ λ``, ȳ₀ = λ(t₀), t̄₀ = -⟨λ(t₀), f(t₀, y₀)⟩ and t̄ᵢ = ⟨ȳᵢ, f(tᵢ, yᵢ)⟩.  (Pontryagin et al. 1962;
-Chen et al. 2018, appendix B.)  Both are new initial value problems, solved by the same method and tolerances.
+Chen et al. 2018, appendix B.)  Both are new initial value problems, solved by the same method, with
+tolerances in their own units.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, inside, value
 from lindiff.rules._common import conj, depends_on_variables
 from lindiff.scipy.integrate._jumps import brackets_of_steps, is_smooth, moved_jump
+from lindiff.scipy.integrate._scales import FINEST, accuracy_of
 from lindiff.scipy.integrate._stepping import AT_START, Stepped
 from lindiff.scipy.integrate._witnesses import Witnessed
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["Problem", "trajectory"]
+__all__ = ["Problem", "SolveOther", "trajectory"]
 
 # f(t, y, params): a vector like y.
 Field = Callable[[Any, Any, list[Any]], Any]
@@ -35,6 +37,8 @@ Field = Callable[[Any, Any, list[Any]], Any]
 # whether that is at hand or takes another solution.
 Solution = tuple[Any, Callable[[], Any], bool]
 Solve = Callable[[Callable[[float, Any], Any], float, Any, Any], Solution]
+# The same, and the tolerances of the first numbers, the relative accuracy of the others.
+SolveOther = Callable[[Callable[[float, Any], Any], float, Any, Any, Any, float], Solution]
 BySteps = Callable[..., Stepped | None]
 
 
@@ -48,7 +52,9 @@ class Problem:
     solve : callable
         Of plain arrays, see ``Solve``.
     of_others : callable
-        Solves the equations that derivatives make of it: the same method and tolerances.
+        Solves the equations that derivatives make of it by the same method, see ``SolveOther``.
+    tolerances : pair
+        Relative and absolute ones, of the solution.
     by_steps : callable, optional
         Of (t₀, times, y₀, params): the :class:`Stepped` solution of the right-hand side's program, or None.
     by_steps_beside : callable, optional
@@ -65,7 +71,8 @@ class Problem:
         self,
         field: Field,
         solve: Solve,
-        of_others: Solve,
+        of_others: SolveOther,
+        tolerances: tuple[Any, Any] = (FINEST, 0.0),
         by_steps: BySteps = lambda *_: None,
         by_steps_beside: BySteps = lambda *_: None,
         times_move: bool = True,
@@ -75,14 +82,33 @@ class Problem:
         self.field, self._asked = field, field if asked is None else asked
         self._at_once = at_once
         self.solve = solve
-        self.of_others = of_others
+        self.of_others, self.tolerances = of_others, tolerances
         self.by_steps, self.by_steps_beside = by_steps, by_steps_beside
         self.times_move = times_move
         self._witnessed: Witnessed | None = None
         self._begins: tuple[Any, ...] | None = None
+        self._own: Any = None
+        self._accuracy = FINEST
 
-    def other(self, field: Field) -> Problem:
-        return Problem(field, self.of_others, self.of_others, times_move=self.times_move)
+    def learn(self, states: Any) -> None:
+        """How accurate the solution is, by plain states of it: of what derivatives make of it, once."""
+        if self._own is None:
+            rtol, atol = self.tolerances
+            self._own = np.array(np.broadcast_to(atol, states.shape[1:]), np.float64)
+            self._accuracy = accuracy_of(states, rtol, self._own)
+
+    def other(self, field: Field, with_state: bool = False) -> Problem:
+        """What a derivative makes of it; ``with_state``, its state begins with that of the problem."""
+        own = self._own if with_state else self._own[:0]
+        solve = partial(self._solve_other, own)
+        other = Problem(field, solve, self.of_others, times_move=self.times_move)
+        other._own, other._accuracy = self._own, self._accuracy
+        return other
+
+    def _solve_other(
+        self, own: Any, field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any
+    ) -> Solution:
+        return self.of_others(field, t0, ts, y0, own, self._accuracy)
 
     def run(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> Solution:
         """Solve it for plain arrays."""
@@ -179,6 +205,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         Y = steps.states
     else:
         Y, solution, is_kept = problem.run(t0, ts, y0, params)
+    problem.learn(inside(Y))
     n = len(params)
 
     def field_at_times() -> Any:
@@ -225,7 +252,9 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             p, p_dot = both_params[:n], both_params[n:]
             return state.vector(jvp(lambda y, *p: problem.field(t, y, list(p)), (y, *p), (s, *p_dot)))
 
-        both = trajectory(t0, ts, state.vector([y0, s0]), [*params, *params_dot], problem.other(variational))
+        both = trajectory(
+            t0, ts, state.vector([y0, s0]), [*params, *params_dot], problem.other(variational, True)
+        )
         return both[:, state.ends[1] :]
 
     def pullback(Y_bar: Any) -> Any:
@@ -342,7 +371,7 @@ class Sweeps:
             ) -> Any:
                 return field(t, [*[path(t) for path in before], y], params)
 
-            problem = self.problem.other(along)
+            problem = self.problem.other(along, with_state=not paths)
             rows, solution, _ = problem.run(begin, np.reshape(end, (1,)), start, params)
             self._solved.append((problem, solution))
             ends.append(rows[0])

@@ -18,6 +18,7 @@ from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
 from lindiff.scipy.integrate._events import DenseSolution, end_of, move, plainly, times_of
 from lindiff.scipy.integrate._field import Field, as_vector
+from lindiff.scipy.integrate._scales import FINEST, solved_to_scale
 from lindiff.scipy.integrate._stepping import (
     METHODS,
     LikeLSODA,
@@ -26,7 +27,7 @@ from lindiff.scipy.integrate._stepping import (
     field_at_once,
     solved_like_lsoda,
 )
-from lindiff.scipy.integrate._trajectory import Problem, Solution, Solve, trajectory
+from lindiff.scipy.integrate._trajectory import Problem, Solution, SolveOther, trajectory
 from lindiff.transforms.ravel import ravel
 
 __all__ = ["odeint", "solve_ivp"]
@@ -91,10 +92,11 @@ def solve_ivp(
     steps are too long for derivatives, which need not rest), and for derivatives of derivatives, forward
     mode integrates the variational equation, reverse mode the adjoint equation along the solution found
     before (a state of n plus the number of parameters, restarted at each time of `t_eval`), both by the
-    same method and with the same tolerances (of several `atol`, the least): the derivatives are as accurate
-    as the solution.  They may be differentiated again; then the solution is found once more, and every
-    equation runs in the direction in which the problem is stable.  Memory: what the interpolant of the
-    solution keeps; no record of the steps.
+    same method and as accurately as the solution, each tangent and cotangent relative to its own largest
+    value: derivatives do not depend on the units of the result, of the state and of the parameters.  They
+    may be differentiated again; then the solution is found once more, and every equation runs in the
+    direction in which the problem is stable.  Memory: what the interpolant of the solution keeps; no record
+    of the steps.
 
     Times of events are SciPy's, with the derivatives of the equation that holds there; the states at the
     times of each event, and at those of each call of ``sol``, are one more solution.
@@ -202,8 +204,17 @@ def solve_ivp(
     y0 = _state(y0)
     params = field.params
     times_move = depends_on_variables((t0, t1, t_eval))
+    others = _of_others(method, options)
     problem = Problem(
-        field, solve, _of_others(method, options), by_steps, by_steps_beside, times_move, field.asked, at_once
+        field,
+        solve,
+        others,
+        _tolerances(options),
+        by_steps,
+        by_steps_beside,
+        times_move,
+        field.asked,
+        at_once,
     )
     order = "F" if t_eval is None else "C"  # in which SciPy's y lies
     if t_eval is None:
@@ -387,16 +398,29 @@ def _in_tuple(args: Any) -> tuple[Any, ...]:
 _OF_DERIVATIVE = "the equation of a derivative, with these tolerances, of a solution that was found: "
 
 
-def _of_others(method: Any, options: dict[str, Any]) -> Solve:
+def _of_others(method: Any, options: dict[str, Any]) -> SolveOther:
     """solve_ivp for the equations that derivatives make."""
+    told = {name: option for name, option in options.items() if name not in OF_ONE_FIELD}
+    if "rtol" in told:
+        told["rtol"] = float(np.min(told["rtol"]))
 
-    def solve(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
-        told = {name: option for name, option in options.items() if name not in OF_ONE_FIELD}
-        told |= {name: float(np.min(told[name])) for name in ("rtol", "atol") if name in told}
-        result = _run_ivp(field, (t0, float(ts[-1])), y0, ts, method, told, _OF_DERIVATIVE)
+    def solve(
+        field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any, own: Any, accuracy: float
+    ) -> Solution:
+        span = t0, float(ts[-1])
+
+        def with_tolerances(atol: Any) -> Any:
+            return _run_ivp(field, span, y0, ts, method, {**told, "atol": atol}, _OF_DERIVATIVE)
+
+        result = solved_to_scale(with_tolerances, field, (*span, y0), own, accuracy)
         return result.y.T, lambda: result.sol, True
 
     return solve
+
+
+def _tolerances(options: dict[str, Any]) -> tuple[Any, Any]:
+    """The relative and the absolute one, as solve_ivp has them."""
+    return options.get("rtol", 1e-3), options.get("atol", 1e-6)
 
 
 @documented_like(scipy.integrate.odeint)
@@ -492,14 +516,20 @@ def odeint(
             field, y0, ts, tfirst=True, full_output=True, **of_one, **options
         )
         report.update(information)
-        return Y, lambda: _lsoda_interpolant(field, t0, ts, y0, options), False
+        return Y, lambda: _lsoda_solution(field, t0, ts, y0, options).sol, False
 
-    def of_others(field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any) -> Solution:
-        given = {**options, "rtol": _least(rtol), "atol": _least(atol)}
-        given |= {"h0": 0.0, "tcrit": None}  # these hold for the field itself, forward in time
-        times = ts if ts[0] == t0 else np.concatenate([[t0], ts])
-        Y = scipy.integrate.odeint(field, y0, times, tfirst=True, **given)
-        return Y[len(times) - len(ts) :], lambda: _lsoda_interpolant(field, t0, ts, y0, given), False
+    def of_others(
+        field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any, own: Any, accuracy: float
+    ) -> Solution:
+        given = {**options, "rtol": float(np.min(tolerances["rtol"]))}
+        result = solved_to_scale(
+            lambda atol: _lsoda_solution(field, t0, ts, y0, {**given, "atol": atol}),
+            field,
+            (t0, float(ts[-1]), y0),
+            own,
+            accuracy,
+        )
+        return result.sol(ts).T, lambda: result.sol, True
 
     times = _times(t)
     if times.ndim != 1:
@@ -513,7 +543,8 @@ def odeint(
         )
 
     times_move = depends_on_variables(times)
-    problem = Problem(field, solve, of_others, by_steps, times_move=times_move, asked=field.asked)
+    told_of = tolerances["rtol"], tolerances["atol"]
+    problem = Problem(field, solve, of_others, told_of, by_steps, times_move=times_move, asked=field.asked)
     Y = trajectory(times[0], times, _state(y0), params, problem)
     return (Y, report) if full_output else Y
 
@@ -539,23 +570,20 @@ def _states_by_steps(field: Field, y0: Any, t: Any, tolerances: dict[str, Any]) 
     return None if found is None else found.states
 
 
-def _least(tolerance: Any) -> float | None:
-    return None if tolerance is None else float(np.min(tolerance))
-
-
 # SciPy's mxstep, and about how many evaluations of the right-hand side a step of LSODA's takes at most,
 # beside those of a Jacobian.
 _MOST_STEPS, _EVALUATIONS = 500, 10
 
 
-def _lsoda_interpolant(
+def _lsoda_solution(
     field: Callable[[float, Any], Any], t0: float, ts: Any, y0: Any, options: dict[str, Any]
 ) -> Any:
-    """The solution as a function of time, which odeint itself does not give.
+    """The solution with a function of time, which odeint itself does not give.
 
     Where that stops after ``mxstep`` steps to a time, this does, too: its solver would go on for ever.
     """
     tolerances = {name: _LSODA if options[name] is None else options[name] for name in ("rtol", "atol")}
+    tolerances["rtol"] = np.maximum(tolerances["rtol"], FINEST)
     span = (t0, float(ts[-1]))
     left = (options.get("mxstep") or _MOST_STEPS) * len(ts) * (len(y0) + _EVALUATIONS)
 
@@ -569,7 +597,7 @@ def _lsoda_interpolant(
             )
         return field(t, y)
 
-    return _run_ivp(counted, span, y0, None, "LSODA", tolerances).sol
+    return _run_ivp(counted, span, y0, None, "LSODA", tolerances)
 
 
 def _of_columns(fun: Callable[..., Any]) -> Callable[..., Any]:
