@@ -772,3 +772,49 @@ def test_a_start_at_which_the_right_hand_side_jumps_gives_no_warning(method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_allclose(ld.grad(end)(0.1), 1 - np.cos(2.0), rtol=1e-4)
+
+
+def of_power(p):
+    return integrate.quad(lambda t: t ** (p - 1), 0.0, 1.0)[0]
+
+
+def of_power_by_vectors(p):
+    return integrate.quad_vec(lambda t: t ** (p - 1), 0.0, 1.0, epsabs=1e-8, epsrel=1e-8)[0]
+
+
+def of_tail(p):
+    return integrate.quad(lambda t: t ** (-p - 1), 1.0, np.inf)[0]
+
+
+def of_square(p):
+    return integrate.dblquad(lambda t, s: np.exp(-(((t - 0.3) / 0.1) ** 2)) / (p + s), 0, 1, 0, 1)[0]
+
+
+def of_box(p):
+    def integrand(x):
+        return np.exp(-(((x[:, 0] - 0.3) / 0.01) ** 2)) / (p + x[:, 0])
+
+    return integrate.cubature(integrand, [0.0], [1.0], atol=1e-8).estimate
+
+
+@pytest.mark.parametrize("integral", [of_power, of_power_by_vectors, of_tail, of_square, of_box])
+def test_derivatives_of_integrals_do_not_depend_on_units(integral):
+    gradient, curved = ld.grad(integral)(0.3), ld.grad(ld.grad(integral))(0.3)
+    for unit in (1e-12, 1e-9, 1e9):
+        of_unit = lambda p, unit=unit: unit * integral(p)
+        assert_allclose(ld.grad(of_unit)(0.3) / unit, gradient, rtol=1e-7)
+        assert_allclose(ld.jvp(integral, (0.3,), (unit,))[1] / unit, gradient, rtol=1e-7)
+        assert_allclose(ld.grad(ld.grad(of_unit))(0.3) / unit, curved, rtol=1e-6)
+
+
+@pytest.mark.parametrize("integral", [of_power, of_tail])
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_derivatives_of_integrals_by_parameters_in_other_units(integral, unit):
+    of_unit = lambda p: integral(p * unit)
+    assert_allclose(ld.grad(of_unit)(0.3 / unit) / unit, -1 / 0.09, rtol=1e-7)
+    assert_allclose(ld.grad(ld.grad(of_unit))(0.3 / unit) / unit**2, 2 / 0.027, rtol=1e-6)
+
+
+def test_a_derivative_of_zero_by_quad_is_no_noise():
+    odd = lambda p: integrate.quad(lambda t: np.exp(-(t**2)) * np.sin(p * t), -1.0, 1.0)[0]
+    assert abs(ld.grad(lambda p: odd(p) ** 2 + 1e-9 * odd(p))(0.7)) < 1e-20

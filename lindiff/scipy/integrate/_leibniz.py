@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, inside
 from lindiff.programs.closures import Opened, closed_over, program_of
 from lindiff.programs.evaluating import Evaluator, evaluator
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["cotangent_of", "evaluator_of", "middle", "tangent_of"]
+__all__ = ["cotangent_of", "evaluator_of", "middle", "tangent_of", "unit_of"]
 
 Integrand = Callable[..., Any]
 
@@ -38,6 +38,14 @@ def cotangent_of(f: Integrand, n: int) -> Integrand:
         return np.concatenate([np.ravel(bar) for bar in bars])
 
     return cotangent
+
+
+def unit_of(directions: Any) -> float:
+    """The power of two next to the largest number in arrays: of tangents or cotangents, which may be of any
+    size, in this unit the tolerances of the integral hold."""
+    sizes = [float(np.max(np.abs(inside(x)), initial=0.0)) for x in directions]
+    size = max(sizes, default=0.0)
+    return float(2.0 ** np.floor(np.log2(size))) if 0 < size < np.inf else 1.0
 
 
 def evaluator_of(function: Integrand, numbers: tuple[float, ...], params: list[Any]) -> Evaluator | None:

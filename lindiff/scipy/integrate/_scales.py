@@ -16,9 +16,11 @@ __all__ = ["FINEST", "accuracy_of", "solved_to_scale"]
 
 EPS = np.finfo(np.float64).eps
 
-# The least relative accuracy that SciPy's solvers take, and the worst that derivatives have where the user's
-# tolerances ask for none.
-FINEST, COARSEST = 100 * EPS, 1e-3
+# The least relative accuracy that SciPy's solvers take.
+FINEST = 100 * EPS
+
+# An absolute tolerance that is larger, beside a number, says nothing of the accuracy of its derivatives.
+COARSEST = 1e-3
 
 # Of the accuracy of a solution, for the absolute tolerances of its derivatives, which often begin with zeros.
 PART = 0.1
@@ -47,9 +49,9 @@ def accuracy_of(states: Any, rtol: Any, atol: Any) -> float:
     """Of derivatives, by the relative accuracy of a solution: of its number that has the best one."""
     largest = np.max(np.abs(states), axis=0, initial=0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(largest > 0, atol / largest, 0.0)
-    relative = float(np.min(rtol))
-    return max(FINEST, PART * max(relative, min(COARSEST, float(np.min(parts, initial=COARSEST)))))
+        parts = atol / largest
+    part = float(np.min(parts[parts <= COARSEST], initial=COARSEST))
+    return max(FINEST, PART * max(float(np.min(rtol)), part if part < COARSEST else 0.0))
 
 
 def solved_to_scale(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,13 @@ __all__ = ["fixed_quad", "quad", "quad_vec"]
 # Entries of a vector that are integrated one by one: QUADPACK is compiled, `quad_vec` is not.
 FEW = 8
 
+# An absolute tolerance that is larger, beside an integral, says nothing of the accuracy of derivatives: then
+# it is SciPy's, of numbers about 1.
+COARSEST, FINE = 1e-3, 1.49e-8
+
+# How the size of an integrand is found: so many nodes in each of at most so many intervals.
+NODES, PARTS = 5, 8
+
 OF_DERIVATIVE = "quad: the integral of a derivative of the integrand by args: "
 # The value of an integral, and the ends of the intervals into which it was cut.
 Found = tuple[Any, list[float]]
@@ -43,10 +50,11 @@ class _Integrand:
         function: Callable[[Any, list[Any]], Any],
         integrate: Callable[[Callable[[float], Any], float, float], Found],
         of_others: Callable[..., Found],
+        epsabs: float = 0.0,
     ) -> None:
         self.name, self.function = name, function
         self.integrate = integrate
-        self.integrate_others = of_others
+        self.integrate_others, self._epsabs = of_others, epsabs
         self.ends: list[float] = []
         self.limits = (0.0, 0.0)
         self.compiled: Evaluator | None = None
@@ -55,8 +63,7 @@ class _Integrand:
     def of_others(self, function: Callable[[Any, list[Any]], Any]) -> _Integrand:
         """A vector of integrands that a derivative makes of this one: they have peaks where this is steep,
         and begin with its intervals."""
-        others = partial(self.integrate_others, points=self.ends[1:-1])
-        return _Integrand(self.name, function, others, self.integrate_others)
+        return _OfDerivative(self, function)
 
     def run(self, a: Any, b: Any, params: list[Any]) -> Any:
         """SciPy's integral for plain arguments; refuses an integrand that holds other Variables."""
@@ -72,6 +79,13 @@ class _Integrand:
         self._witnessed = Witnessed(of_number, None if self.compiled is None else self.compiled.at)
         y, self.ends = self.integrate(self._witnessed, a, b)
         return y
+
+    @functools.cached_property
+    def relative(self) -> float:
+        """The absolute tolerance beside the integral of what is integrated, without its sign."""
+        assert self._witnessed is not None
+        size = float(np.max(_size(self._witnessed, *self.limits, self.ends)))
+        return self._epsabs / size if self._epsabs <= COARSEST * size else FINE
 
     def refuse_changes(self) -> None:
         """Raise where the integrand is another function now."""
@@ -102,6 +116,50 @@ class _Integrand:
                 IntegrationWarning,
                 stacklevel=2,
             )
+
+
+class _OfDerivative(_Integrand):
+    """What a derivative makes of an integrand, entry by entry in the unit of its own size.
+
+    The absolute tolerance of the integral says nothing of tangents and cotangents, which may be of any size.
+    """
+
+    def __init__(self, of: _Integrand, function: Callable[[Any, list[Any]], Any]) -> None:
+        super().__init__(of.name, function, self._in_units, of.integrate_others)
+        self._of = of
+
+    @property
+    def relative(self) -> float:
+        return self._of.relative
+
+    def _in_units(self, f: Callable[[float], Any], a: float, b: float) -> Found:
+        unit = _size(f, a, b, self._of.ends)
+        unit = np.where(unit > 0, unit, np.max(unit) or 1.0)
+        points = self._of.ends[1:-1]
+        y, ends = self.integrate_others(lambda x: f(x) / unit, a, b, points=points, epsabs=self.relative)
+        return y * unit, ends
+
+
+def _size(f: Callable[[float], Any], a: float, b: float, ends: Sequence[float]) -> Any:
+    """About the integral of a function without its sign, which is not 0 where this cancels."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    if np.isfinite(a) and np.isfinite(b):
+        cuts = np.array(ends if len(ends) > 1 else (a, b))
+        cuts = cuts[np.unique(np.linspace(0, len(cuts) - 1, PARTS + 1).astype(int))]
+    else:  # ±(1 - t) / t away from a limit, or from 0
+        cuts = np.array([0.0, 1.0])
+    middles, halves = 0.5 * (cuts[1:] + cuts[:-1])[:, None], 0.5 * np.diff(cuts)[:, None]
+    ts, steps = np.ravel(middles + halves * nodes), np.ravel(np.abs(halves) * weights)
+    if np.isfinite(a) and np.isfinite(b):
+        return _sum_of_sizes(f, ts, steps)
+    ways = [(a, 1.0)] if np.isfinite(a) else [(b, -1.0)] if np.isfinite(b) else [(0.0, 1.0), (0.0, -1.0)]
+    return sum(_sum_of_sizes(f, start + sign * (1 - ts) / ts, steps / ts**2) for start, sign in ways)
+
+
+def _sum_of_sizes(f: Callable[[float], Any], xs: Any, weights: Any) -> Any:
+    with np.errstate(all="ignore"):
+        sizes = np.abs([np.asarray(f(float(x))) for x in xs])
+    return np.tensordot(weights, np.where(np.isfinite(sizes), sizes, 0.0), 1)
 
 
 def _of_number(
@@ -252,12 +310,12 @@ def quad(
 
     Notes
     -----
-    The rule of Leibniz: f at the limits, and the integral of the derivative with respect to parameters, with
-    the same tolerances: one by one with extrapolation, of more than eight all in one run where that does.
-    With Variables, QUADPACK calls the program of f and of its derivatives (:func:`lindiff.program`), if they
-    have one: a gradient costs some five to ten integrals of a short function.  What does not
-    come to its tolerance gives an ``IntegrationWarning``, and so does a jump of f at a place that parameters
-    move, which that rule does not see: split the integral there.
+    The rule of Leibniz: f at the limits, and the integral of the derivative with respect to parameters, as
+    accurately beside its own size as the integral has to be: one by one with extrapolation, of more than
+    eight all in one run where that does.  With Variables, QUADPACK calls the program of f and of its
+    derivatives (:func:`lindiff.program`), if they have one: a gradient costs some five to ten integrals of a
+    short function.  What does not come to its tolerance gives an ``IntegrationWarning``, and so does a jump
+    of f at a place that parameters move, which that rule does not see: split the integral there.
 
     Examples
     --------
@@ -287,10 +345,12 @@ def quad(
         errors.append(error)
         return y, ends
 
-    def of_others(f: Callable[[float], Any], a: float, b: float, points: Sequence[float] = ()) -> Found:
-        return _of_vector(f, a, b, _beginning_with(points, a, b, options))
+    def of_others(
+        f: Callable[[float], Any], a: float, b: float, points: Sequence[float], epsabs: float
+    ) -> Found:
+        return _of_vector(f, a, b, _beginning_with(points, a, b, {**options, "epsabs": epsabs}))
 
-    y = _integral(a, b, params, _Integrand("quad", function, integrate, of_others))
+    y = _integral(a, b, params, _Integrand("quad", function, integrate, of_others, epsabs))
     return y, errors[0]
 
 
@@ -347,8 +407,10 @@ def quad_vec(
         errors.append(error)
         return y, _places({float(end) for interval in report.intervals for end in interval}, a, b)
 
-    def of_others(g: Callable[[float], Any], a: float, b: float, points: Sequence[float] = ()) -> Found:
-        given = _beginning_with(points, a, b, options)
+    def of_others(
+        g: Callable[[float], Any], a: float, b: float, points: Sequence[float], epsabs: float
+    ) -> Found:
+        given = _beginning_with(points, a, b, {**options, "epsabs": epsabs})
         y, error, report = scipy.integrate.quad_vec(g, a, b, full_output=True, **given)
         if not report.success:
             warnings.warn(
@@ -359,7 +421,7 @@ def quad_vec(
             )
         return y, []
 
-    y = _integral(a, b, params, _Integrand("quad_vec", function, integrate, of_others))
+    y = _integral(a, b, params, _Integrand("quad_vec", function, integrate, of_others, epsabs))
     return y, errors[0]
 
 
