@@ -430,6 +430,27 @@ def test_a_cache_that_is_cleared():
     assert all(known.reason is None for known in fast._known.values())
 
 
+@pytest.mark.parametrize("cache", [functools.cache, functools.lru_cache(maxsize=8)])
+def test_a_cache_that_has_been_filled_again(cache):
+    things = [2.0]
+
+    @cache
+    def table(n):
+        return n * things[0]
+
+    def plain(x):
+        return x * table(3)
+
+    fast = program(plain)
+    for k in range(12):
+        if k in (4, 8):
+            things[0] += 3.0
+            table.cache_clear()
+            for _ in range(20):
+                plain(X)
+        np.testing.assert_array_equal(fast(X), plain(X))
+
+
 def test_a_function_for_several_classes(monkeypatch):
     @functools.singledispatch
     def weight(x):

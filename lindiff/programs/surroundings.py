@@ -17,6 +17,7 @@ import decimal
 import dis
 import fractions
 import functools
+import gc
 import importlib
 import importlib.util
 import io
@@ -718,12 +719,22 @@ def rounds_as(before: tuple[Any, ...]) -> bool:
 
 
 def _not_cleared(x: Any) -> Callable[[], bool]:
-    """Whether a cache has only been filled: what it gives again would be computed anew after a change."""
-    misses = 0
+    """Whether a cache has only been filled: what it gives again would be computed anew after a change.
+
+    One that has been cleared may have been asked as often since: its newest entry is another one then.
+    """
+    counts = 0, 0
+    newest: tuple[Any, Any] | None = None
+    entries: dict[Any, Any] = next(
+        (part for part in gc.get_referents(x) if type(part) is dict and part is not x.__dict__), {}
+    )
 
     def unchanged() -> bool:
-        nonlocal misses
-        before, misses = misses, x.cache_info().misses
-        return bool(misses >= before)
+        nonlocal counts, newest
+        before, info = counts, x.cache_info()
+        counts = info.hits, info.misses
+        is_filled = newest is None or entries.get(newest[0]) is newest[1]
+        newest = next(reversed(entries.items()), None)
+        return is_filled and counts[0] >= before[0] and counts[1] >= before[1]
 
     return unchanged
