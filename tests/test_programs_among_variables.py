@@ -1143,3 +1143,71 @@ def test_a_function_that_keeps_a_state_runs_once_for_arguments_of_any_layout(lay
         value, _ = ld.value_and_grad(program)(x)
         assert value == k + 5
     assert calls[0] == 5
+
+
+def root_by_brentq(v):
+    return ld.scipy.optimize.brentq(lambda z: z * np.exp(z) - v, 0.0, 5.0, xtol=1e-14)
+
+
+def root_by_newton(v):
+    return ld.scipy.optimize.newton(lambda z: z * np.exp(z) - v, 1.0, tol=1e-13)
+
+
+def root_of_system(v):
+    return ld.scipy.optimize.root(lambda z: z * np.exp(z) - v, [1.0], tol=1e-13).x[0]
+
+
+def root_of_squares(v):
+    return ld.scipy.optimize.least_squares(lambda z: z * np.exp(z) - v, [1.0], xtol=1e-14).x[0]
+
+
+def least(v):
+    objective = lambda z: np.sum(np.exp(z) * (z - 1) - v * z)
+    return ld.scipy.optimize.minimize(objective, np.ones(1), method="BFGS", tol=1e-9).x[0]
+
+
+def when_it_is_met(v):
+    event = lambda t, y: y[0] * np.exp(y[0]) - v
+    fall = ld.scipy.integrate.solve_ivp(lambda t, y: [1.0], (0.0, 5.0), [0.0], events=event, rtol=1e-9)
+    return fall.t_events[0][0]
+
+
+@ld.implicit(residual=lambda z, v: z * np.exp(z) - v)
+def by_its_equation(v):
+    z = np.log(1 + v)
+    for _ in range(9):
+        z = z - (z - v * np.exp(-z)) / (1 + z)
+    return z
+
+
+SEARCHES = [
+    root_by_brentq,
+    root_by_newton,
+    root_of_system,
+    root_of_squares,
+    least,
+    when_it_is_met,
+    by_its_equation,
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*goes another way nearly every time:UserWarning")
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("first", ["value", "gradient"])
+def test_searches_are_the_same_in_a_transform_and_outside(search, first):
+    fast = program(search)
+    for k, v in enumerate(np.linspace(1.0, 1.5, 6)):
+        order = [fast, ld.grad(fast)] if (k % 2 == 0) == (first == "value") else [ld.grad(fast), fast]
+        for f in order:
+            z = search(v)
+            expected = z if f is fast else z / (v * (1 + z))
+            np.testing.assert_allclose(f(v), expected, rtol=1e-5)
+
+
+def test_searches_for_many():
+    fast = program(root_by_brentq)
+    vs = np.linspace(1.0, 1.5, 5)
+    fast(vs[0])
+    zs = ld.vmap(fast)(vs)
+    slopes = ld.grad(lambda vs: np.sum(ld.vmap(fast)(vs)))(vs)
+    np.testing.assert_allclose(slopes, zs / (vs * (1 + zs)), rtol=1e-9)

@@ -73,6 +73,15 @@ cdef object enter(Trace trace):
     return PyContextVar_Set(_current, trace)
 
 
+def outside_of_transforms(function, *args, **kwargs):
+    """What a function gives as if no transform was running."""
+    token = enter(root_trace)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        leave(token)
+
+
 cdef object begin(Trace trace):
     """The same for a new trace, whose function is going to run."""
     trace.outer = current_trace()

@@ -18,6 +18,7 @@ from lindiff.core import pytree
 from lindiff.core.constants import users_frame
 from lindiff.core.names import importable_name
 from lindiff.core.observer import observing
+from lindiff.core.record import outside_of_transforms
 from lindiff.core.variable import Variable
 from lindiff.programs import files
 from lindiff.programs.calling import Calls, Known
@@ -386,7 +387,8 @@ class Program(Calls, Generic[P, R]):
         args, kwargs = unflatten(inside)
         with uncollected():
             try:
-                outcome = self.function(*args, **kwargs)
+                # what is recorded is the same, whether a transform asks for it or not
+                outcome = outside_of_transforms(self.function, *args, **kwargs)
             except Exception as error:
                 if not _holds((args, kwargs), inside):
                     recording.raised = None  # the caller's own are to be changed, too
