@@ -498,3 +498,56 @@ def test_searches_without_derivatives_refuse_functions_that_have_some(search):
             TypeError, match=r"has no derivative in lindiff: (give what it finds to|search with)"
         ):
             derivative(lambda p: search(lambda x: np.sum((x - p) ** 2)))(1.5)
+
+
+def by_differences(f, x, h=1e-4):
+    return np.array([np.sum(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(len(x))])
+
+
+@pytest.mark.parametrize("loss", ["linear", "cauchy"])
+@pytest.mark.parametrize("part", ["jac", "grad", "fun"])
+@pytest.mark.parametrize("of_tree", [False, True])
+def test_what_else_a_fit_reports(loss, part, of_tree):
+    times = np.arange(6.0)
+    data = 2 * np.exp(-0.5 * times) + 0.05 * np.cos(7 * times)
+    weights = np.sin(np.arange(1.0, 13.0))
+    tight = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15, "loss": loss, "f_scale": 0.1}
+
+    def reported(data):
+        if of_tree:
+            start, bounds = {"a": 1.0, "b": 0.3}, (-np.inf, {"a": 1.9, "b": np.inf})
+            residuals = lambda p: p["a"] * np.exp(-p["b"] * times) - data
+        else:
+            start, bounds = [1.0, 0.3], (-np.inf, [1.9, np.inf])
+            residuals = lambda p: p[0] * np.exp(-p[1] * times) - data
+        found = np.ravel(optimize.least_squares(residuals, start, bounds=bounds, **tight)[part])
+        return weights[: len(found)] * found
+
+    value, gradient = ld.value_and_grad(lambda data: np.sum(reported(data)))(data)
+    assert_allclose(value, np.sum(reported(data)), rtol=1e-5)  # what a bound holds is found next to it
+    assert_allclose(gradient, by_differences(reported, data), rtol=1e-4, atol=1e-4)
+
+
+def test_standard_errors_of_a_fit():
+    times = np.arange(6.0)
+    data = 2 * np.exp(-0.5 * times) + 0.05 * np.cos(7 * times)
+
+    def standard_error(data):
+        found = optimize.least_squares(lambda p: p[0] * np.exp(-p[1] * times) - data, [1.0, 0.3], xtol=1e-14)
+        return np.sqrt(found.cost / 2 * np.linalg.inv(found.jac.T @ found.jac)[1, 1])
+
+    assert_allclose(ld.grad(standard_error)(data), by_differences(standard_error, data), rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "SLSQP"])
+def test_the_slope_that_a_bound_holds(method):
+    def slope(p):
+        objective = lambda x: np.sum((x - p) ** 2) + x[0] * x[1] * p[0]
+        return optimize.minimize(
+            objective, np.zeros(2), method=method, bounds=[(0, 1), (0, 9)], tol=1e-12
+        ).jac
+
+    p = np.array([3.0, 2.0])
+    expected = np.stack([np.append(by_differences(lambda p, i=i: slope(p)[i], p), []) for i in range(2)])
+    assert_allclose(ld.jacobian(slope)(p), expected, rtol=1e-5, atol=1e-5)
+    assert abs(expected[0, 0]) > 1

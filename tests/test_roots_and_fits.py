@@ -320,3 +320,20 @@ def test_a_start_within_the_tolerance_is_no_root():
 def test_a_function_that_gives_no_number(method, result):
     with pytest.raises(TypeError, match=r"returns an array of shape \(1,\)"):
         getattr(optimize, method)(result, 0.0, 3.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"sigma": np.linspace(0.1, 0.3, 9)}, {"method": "trf"}])
+def test_the_residuals_of_a_fit(options):
+    x = np.linspace(0.0, 2.0, 9)
+    weights = np.sin(np.arange(1.0, 10.0))
+
+    def residuals(y):
+        model = lambda x, a, b: a * np.exp(-b * x)
+        found = optimize.curve_fit(model, x, y, full_output=True, xtol=1e-14, ftol=1e-14, **options)
+        return np.sum(weights * found[2]["fvec"])
+
+    y = np.exp(-x) + 0.1 * np.sin(20 * x)
+    differences = [(residuals(y + d) - residuals(y - d)) / 2e-4 for d in 1e-4 * np.eye(9)]
+    value, gradient = ld.value_and_grad(residuals)(y)
+    assert_allclose(value, residuals(y), rtol=1e-7)
+    assert_allclose(gradient, differences, rtol=1e-4, atol=1e-6)

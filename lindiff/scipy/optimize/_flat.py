@@ -27,6 +27,7 @@ __all__ = [
     "flat_jacobian",
     "jacobian_matrix",
     "linear_operator",
+    "matrix_by_columns",
     "matrix_of",
     "refuse_variables",
     "unknowns",
@@ -142,6 +143,12 @@ def matrix_of(derivative: LinearOperator) -> Any:
 def jacobian_matrix(function: Callable[[Any], Any], x: Any, form: Flat) -> Any:
     """The derivative of a ``function`` with real results at a tree ``x``, between flat vectors."""
     return form.matrix(jacobian(lambda x: vector_of(function(x)))(x))
+
+
+def matrix_by_columns(J: Any) -> Any:
+    """The derivative of a vector by a tree of real arrays as a matrix, with derivatives of its own."""
+    blocks = pytree.flatten(J)[0]
+    return np.concatenate([np.reshape(block, (len(block), -1)) for block in blocks], axis=1)
 
 
 def flat_jacobian(

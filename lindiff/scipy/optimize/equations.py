@@ -25,14 +25,17 @@ from lindiff.scipy.optimize._flat import (
     flat_callback,
     flat_jacobian,
     linear_operator,
+    matrix_by_columns,
     refuse_variables,
     unknowns,
     unpacked_arguments,
     vector_of,
 )
-from lindiff.scipy.optimize._losses import cost_of
+from lindiff.scipy.optimize._losses import cost_of, scaled_for_loss
 from lindiff.scipy.optimize._running import Running, explained, running
 from lindiff.scipy.optimize._solved import Stationary, end_of_search, solved
+from lindiff.transforms.jacobian import jacobian
+from lindiff.transforms.reverse import grad
 from lindiff.transforms.sparse import Compression
 
 __all__ = ["fixed_point", "least_squares", "root"]
@@ -84,8 +87,8 @@ def least_squares(
     Returns
     -------
     result : scipy.optimize.OptimizeResult
-        With ``x`` in the form of `x0`; what else it has is of flat vectors.  ``x``, ``fun`` and ``cost`` have
-        derivatives, the rest is constant.
+        With ``x`` in the form of `x0`; what else it has is of flat vectors.  ``x``, ``fun``, ``cost``,
+        ``grad`` and ``jac``, where that is an array, have derivatives, the rest is constant.
 
     Raises
     ------
@@ -152,7 +155,13 @@ def least_squares(
     given = unpacked_arguments(args), kwargs or {}
     found, cost = end_of_search("least_squares", search, stationary.equations, given, form, objective)
     if cost is not None:
-        found.fun, found.cost = residuals(pytree.tree_map(np.positive, found.x), *given), cost
+        x = pytree.tree_map(np.positive, found.x)  # the user's function may write into it
+        found.fun, found.cost = residuals(x, *given), cost
+        found.grad = vector_of(form.parted(grad(objective)(x, *given)))
+        if isinstance(found.jac, np.ndarray) and not form.is_complex:
+            of_loss = options.get("loss", "linear"), options.get("f_scale", 1.0)
+            J = matrix_by_columns(jacobian(residuals)(x, *given))
+            found.jac = scaled_for_loss(J, found.fun, *of_loss)
     return found
 
 

@@ -45,7 +45,7 @@ def curve_fit(
 
     The derivative of the fit with respect to `p0` is 0.  A parameter that is held by a bound moves with it,
     and with nothing else.  Where something is differentiated the search gets the exact Jacobian, unless `jac`
-    is given.
+    is given.  ``fvec`` of `full_output` has derivatives, too.
 
     Parameters
     ----------
@@ -98,6 +98,8 @@ def curve_fit(
     _, pcov, *rest = fit.found
     if np.all(np.isfinite(pcov)):
         pcov = fit.covariance(p, *data, absolute_sigma)
+    if rest:  # another dict: what the record holds of the fit must not hold the record
+        rest[0] = {**rest[0], "fvec": fit.residuals(p, *data)}
     return (p, pcov, *rest)
 
 

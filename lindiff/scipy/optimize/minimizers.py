@@ -92,8 +92,9 @@ def minimize(
     Returns
     -------
     res : scipy.optimize.OptimizeResult
-        With ``x`` and ``jac`` in the form of `x0`; matrices in it are of flat vectors.  ``x`` and ``fun``
-        have derivatives, the rest is constant.
+        With ``x`` and ``jac`` in the form of `x0`; matrices in it are of flat vectors.  ``x``, ``fun`` and
+        ``jac`` have derivatives, the rest is constant: of an inverse Hessian, ask for that of
+        ``ld.hessian(fun)(res.x)``.
 
     Raises
     ------
@@ -156,7 +157,10 @@ def minimize(
                 flat_hess = _Products(run(grad(of_arguments)), args, form).matrix
         return {"fun": flat_fun, "jac": flat_jac, "hess": flat_hess, "hessp": flat_hessp}
 
+    has_gradient = False
+
     def search(args: tuple[Any, ...]) -> Any:
+        nonlocal has_gradient
         found = scipy.optimize.minimize(
             x0=form.flat(x0),
             method=method,
@@ -168,7 +172,8 @@ def minimize(
             options=options,
         )
         jac_found = found.get("jac")  # of trust-constr a list of those of the constraints
-        if isinstance(jac_found, np.ndarray) and jac_found.shape == (form.size,):
+        has_gradient = isinstance(jac_found, np.ndarray) and jac_found.shape == (form.size,)
+        if has_gradient:
             found.jac = form.tree_of(jac_found)
         stationary.look_for_bounds(found.x, args)
         return explained(found, lambda run: _calls(**functions(args, run)), run)
@@ -179,6 +184,8 @@ def minimize(
     found, least = end_of_search("minimize", search, stationary.equations, args, form, objective, refuse)
     if least is not None:
         found.fun = least
+        if has_gradient:
+            found.jac = grad(objective)(pytree.tree_map(np.positive, found.x), *args)
     return found
 
 
