@@ -169,3 +169,27 @@ def test_a_view_outlives_the_run_that_made_it():
     results = [fast(np.array([3.0, 1.0, 2.0, 6.0, 5.0, 4.0]) + k) for k in range(200)]
     for k, result in enumerate(results):
         assert_same(result, function(np.array([3.0, 1.0, 2.0, 6.0, 5.0, 4.0]) + k))
+
+
+@pytest.mark.parametrize("filling", [-0.0, (0.0, -0.0), 0.0])
+def test_padding_with_negative_zeros(filling):
+    fast = ld.program(lambda x: np.pad(x, 1, constant_values=filling))
+    for k in range(4):
+        x = np.full(3, 1.0 + k)
+        np.testing.assert_array_equal(np.signbit(fast(x)), np.signbit(fast.function(x)))
+
+
+@pytest.mark.parametrize("kth", [10, [3, 700], -1])
+@pytest.mark.parametrize("shape", [(1000,), (3, 800)])
+def test_partitions_of_many_are_numpys(kth, shape, rng):
+    def parted(x):
+        return np.partition(x, kth, axis=-1)
+
+    fast, x = ld.program(parted), rng.permutation(np.prod(shape)).reshape(shape) * 0.5
+    weights = rng.standard_normal(shape)
+    for _ in range(4):
+        for f in (parted, fast):
+            np.testing.assert_array_equal(ld.vjp(f, x)[0], parted(x))
+            slope = ld.grad(lambda x, f=f: np.sum(f(x) * weights))(x)
+            np.testing.assert_array_equal(np.sort(slope, axis=-1), np.sort(weights, axis=-1))
+            np.testing.assert_allclose(np.sum(slope * x), np.sum(parted(x) * weights), rtol=1e-12)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lindiff as ld
+from lindiff.testing import check_grads
 
 X = np.array([[0.5, -1.5, 2.5], [1.25, 3.25, -0.5]])
 
@@ -256,3 +257,41 @@ def test_reduceat_lies_in_memory_as_numpys(axis, order):
             )
         )(x)
         assert seen[0].strides == strides
+
+
+CHOSEN = np.array([True, False, True, False])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.sin(x, where=CHOSEN, out=np.zeros(4, like=x)),
+        lambda x: np.multiply(x, 1.0, where=CHOSEN, out=x * 1.0),
+        lambda x: np.add(x, -0.0, where=CHOSEN, out=x * 1.0),
+        lambda x: np.negative(x, where=CHOSEN, out=x * 1.0),
+        lambda x: np.divmod(x, 2.0, where=CHOSEN, out=(x * 1.0, x * 1.0))[1],
+        lambda x: added_at(np.add, x, [0, 1], -0.0),
+        lambda x: added_at(np.subtract, x, [2, 1], 0.0),
+        lambda x: added_at(np.subtract, x, [[0], [3]], np.array([[-0.0], [1.0]])),
+    ],
+)
+def test_zeros_keep_their_sign(call):
+    for x in (np.array([-0.0, -0.0, 0.0, 0.0]), np.array([0.0, -0.0, -0.0, 0.0]), np.full(4, -0.0)):
+        expected = call(x)
+        for y in (ld.vjp(call, x)[0], ld.jvp(call, (x,), (np.ones(4),))[0]):
+            np.testing.assert_array_equal(y, expected)
+            np.testing.assert_array_equal(np.signbit(y), np.signbit(expected))
+    check_grads(call, (np.array([0.3, -0.7, 1.1, 2.3]),), order=2)
+
+
+def added_at(ufunc, x, places, y):
+    x = x * 1.0
+    ufunc.at(x, places, y)
+    return x
+
+
+def test_nothing_chosen_of_an_empty_array():
+    empty = lambda x: np.sin(x, where=np.zeros(0, bool), out=np.zeros(0, like=x))
+    assert ld.vjp(empty, np.zeros(0))[0].shape == (0,)
+    nothing = lambda x: np.sin(x, where=False, out=x * 2.0)
+    np.testing.assert_array_equal(ld.vjp(nothing, np.ones(3))[0], np.full(3, 2.0))

@@ -77,7 +77,8 @@ def runs_of(step: Instruction, forms: list[Form], by_rows: bool = True) -> tuple
 
 def _pads_with_its_own(step: Instruction) -> bool:
     mode = step.args[2] if len(step.args) > 2 else step.kwargs.get("mode", "constant")
-    return mode in _PADDING and step.kwargs.get("constant_values", 0) in (0, (0, 0))
+    filling = step.kwargs.get("constant_values", 0)
+    return mode in _PADDING and filling in (0, (0, 0)) and not np.any(np.signbit(filling))
 
 
 def _offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:

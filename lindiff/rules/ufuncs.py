@@ -24,6 +24,7 @@ from lindiff.core.variable import (
     Variable,
     in_gaps_of,
     in_order_of,
+    inside,
     lying_as,
     places_in_base,
     repeats,
@@ -279,9 +280,18 @@ def called(
     parts = []
     for part, other in zip(results if several else (results,), stays, strict=False):
         part = np.broadcast_to(part, chosen.shape)  # where all inputs have no axes
-        y = np.reshape(scatter(part, (chosen,), (math.prod(shape),), part.dtype), shape)
-        parts.append(y if other is None else np.where(placed(mask, y), y, other))
+        y = np.reshape(_set_apart(part, chosen, math.prod(shape)), shape)
+        parts.append(np.where(placed(mask, y), y, 0 if other is None else other))
     return tuple(parts) if several else parts[0]
+
+
+def _set_apart(x: Any, places: Any, size: int) -> Any:
+    """A vector that has ``x`` at these places, each of them once, and anything at the others."""
+    if not len(places):
+        return scatter(x, (places,), (size,), x.dtype)
+    sources = np.zeros(size, np.intp)
+    sources[places] = np.arange(len(places))
+    return x[placed(sources, x)]
 
 
 # -- methods ---------------------------------------------------------------------------------------------
@@ -422,7 +432,22 @@ def sums_written_at(ufunc: np.ufunc, x: Any, indices: Any, y: Any, /) -> None:
     """np.add.at and np.subtract.at: what comes to one place is summed first."""
     x, index = each_once(destination(x, f"{ufunc.__name__}.at"), value(indices))
     y = np.broadcast_to(placed(as_array(y), x), np.empty(x.shape, bool)[host_parts(index)].shape)
+    if (_has_negative_zeros(x) or _has_negative_zeros(y)) and _are_apart(index, x.shape):
+        return at(ufunc, x, index, y)  # a sum that begins with 0 would lose the sign
     x[...] = ufunc(x, scatter(y, index, x.shape, x.dtype))
+
+
+def _has_negative_zeros(x: Any) -> bool:
+    plain = inside(x)
+    if type(plain) is not np.ndarray or plain.dtype.kind != "f":
+        return False
+    return bool(np.any(np.signbit(plain) & (plain == 0)))
+
+
+def _are_apart(index: Any, shape: tuple[int, ...]) -> bool:
+    """Whether no place is there twice."""
+    places = np.arange(math.prod(shape)).reshape(shape)[host_parts(index)].reshape(-1)
+    return bool(np.max(np.bincount(places), initial=0) <= 1)
 
 
 ufunc_method(np.add, "at", partial(sums_written_at, np.add))

@@ -188,7 +188,22 @@ def sort(
 @composed(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None) -> Any:
     given = {} if kind == "introselect" else {"kind": kind}
-    return reordered(a, axis, lambda x, axis: np.argpartition(x, kth, axis=axis, **given))
+    return reordered(a, axis, lambda x, axis: order_of_partition(x, kth, axis, given))
+
+
+def order_of_partition(x: Any, kth: Any, axis: int, given: dict[str, Any]) -> Any:
+    """Where the elements come from that ``np.partition`` gives: it may have others before and after the k-th
+    one than ``np.argpartition``."""
+    like = foreign(x)
+    if like is None or hasattr(like, "get"):  # a device's sorts all
+        order = np.argpartition(x, kth, axis=axis, **given)
+        if like is not None or np.array_equal(
+            taken_along(x, order, axis), np.partition(x, kth, axis, **given)
+        ):
+            return order
+    parted = np.partition(x, kth, axis=axis, **given)
+    sources, places = (np.argsort(part, axis=axis, kind="stable") for part in (x, parted))
+    return taken_along(sources, inverse_order(places, axis), axis)
 
 
 # -- sets: each element of the result comes from the first of its like -----------------------------------
