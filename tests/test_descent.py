@@ -379,3 +379,15 @@ def test_a_descent_shares_no_memory_with_its_start_and_snapshots():
     descent.resume(snapshot)
     snapshot.params[:] = 7
     assert (descent.params == 9).all()
+
+
+def test_rates_that_are_differentiated():
+    for make in (
+        lambda rate: descent.piecewise([rate, 0.1 * rate], [3]),
+        lambda rate: descent.linear(rate, 0.1 * rate, 5),
+        lambda rate: descent.exponential(rate, 0.5),
+        lambda rate: descent.warmup(descent.cosine(rate, 5), 2),
+    ):
+        for step in (0, 3, np.arange(5)):
+            slope = ld.jacobian(lambda rate, make=make, step=step: make(rate)(step))(0.5)
+            np.testing.assert_allclose(slope, make(0.5)(step) / 0.5, rtol=1e-12)

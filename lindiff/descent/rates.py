@@ -148,7 +148,7 @@ class piecewise:
             raise ValueError(f"boundaries must rise, got {[*self.boundaries]}")
 
     def __call__(self, step: Any) -> Any:
-        found = np.full(np.shape(step), self.rates[0])[()]
+        found = (self.rates[0] + np.zeros(np.shape(step)))[()]
         for rate, boundary in zip(self.rates[1:], self.boundaries, strict=True):
             found = np.where(step >= boundary, rate, found)[()]
         return found
