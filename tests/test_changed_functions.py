@@ -114,3 +114,18 @@ def test_a_solver_asks_the_function_itself():
 
     np.testing.assert_allclose(ld.grad(total)(0.7), sum(-k * np.exp(-0.7 * k) for k in RATES), rtol=1e-6)
     assert len(times) > 100
+
+
+@pytest.mark.parametrize("make", [lambda x: np.zeros(2, like=x), lambda x: ld.numpy.zeros(2)])
+def test_a_buffer_from_outside_is_refused_with_advice(make):
+    def end(x):
+        out = make(x)
+
+        def slopes(t, y):
+            out[0], out[1] = -x[0] * y[1], x[1] * y[0]
+            return out
+
+        return integrate.solve_ivp(slopes, (0.0, 2.0), [1.0, 2.0]).y[:, -1]
+
+    with pytest.raises(TypeError, match="let it make that array itself"):
+        ld.jacobian(end)(np.array([0.7, 0.3]))

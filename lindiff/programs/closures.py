@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
+from lindiff.core.sealing import is_refusal
 from lindiff.core.variable import Variable, kept_constant
 from lindiff.programs.keys import constant_key, is_array, structure_of
 from lindiff.programs.program import Program
@@ -86,9 +87,19 @@ def closed_over(closing_over: Callable[[Any], Any], arrays: list[Any], args: tup
     ------
     Unrepeatable
         If it changes a list or dict that it closes over.
+    TypeError
+        If it writes into an array that is read-only, as one that it closes over.
     """
     contents = Contents(arrays)
-    result = closing_over(contents)(*args)
+    try:
+        result = closing_over(contents)(*args)
+    except ValueError as error:
+        if not is_refusal(error):
+            raise
+        raise TypeError(
+            f"{error}: the function of a solver or of an integral writes into an array that was made outside "
+            f"of it: let it make that array itself, out = np.zeros_like(y), or return np.stack([...])"
+        ) from error
     contents.refuse_changes()
     return result
 
