@@ -113,3 +113,15 @@ def test_weights_and_lists():
 def test_refusals(call, error, says):
     with pytest.raises(error, match=says):
         ld.vjp(call, X)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize("unit", [1e-300, 1e-100, 1e-80, 1e80, 1e100, 1e300])
+def test_angles_do_not_depend_on_units(metric, unit):
+    others, x = np.array([[1.0, 2.0, 0.5], [0.3, 0.2, 2.0]]), np.array([1.3, 0.4, 0.8])
+
+    def total(x, unit=1.0):
+        return np.sum(distance.cdist(x[None] * unit, others * unit, metric))
+
+    np.testing.assert_allclose(ld.grad(total)(x, unit), ld.grad(total)(x), rtol=1e-12)
+    np.testing.assert_allclose(ld.hessian(total)(x, unit), ld.hessian(total)(x), rtol=1e-11, atol=1e-14)

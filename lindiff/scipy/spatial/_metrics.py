@@ -40,7 +40,15 @@ def _cityblock(u: Any, v: Any, w: Any = None) -> Any:
     return _sum(np.abs(u - v), w)
 
 
+def _in_own_unit(x: Any) -> Any:
+    """Vectors times powers of two, with numbers about 1: products of four others may overflow."""
+    size = 1.0 * np.max(np.abs(value(x)), axis=-1, keepdims=True, initial=0)
+    exponent = np.where(np.isfinite(size), np.frexp(size)[1], 0)  # 0 of 0
+    return x * np.ldexp(np.ones_like(size), -np.maximum(exponent, 1 - np.finfo(size.dtype).maxexp))
+
+
 def _cosine(u: Any, v: Any, w: Any = None) -> Any:
+    u, v = _in_own_unit(u), _in_own_unit(v)
     return 1.0 - _sum(u * v, w) / np.sqrt(_sum(u * u, w) * _sum(v * v, w))
 
 
