@@ -268,3 +268,46 @@ def test_a_search_says_why_a_function_has_no_program():
     assert len(found.explain().reasons) == 1
     assert "without a program: " in str(found.explain())
     assert not hasattr(optimize.minimize(lambda x: np.sum(x**2), np.ones(2)), "explain")
+
+
+@pytest.mark.filterwarnings("ignore:.*goes another way nearly every time:UserWarning")
+@pytest.mark.parametrize("program", [False, True])
+@pytest.mark.parametrize("with_result", [False, True])
+@pytest.mark.parametrize("method", ["Newton-CG", "trust-ncg", "trust-krylov", "trust-exact", "dogleg"])
+def test_a_callback_that_changes_the_objective(method, with_result, program):
+    class Objective:
+        scale = 1.0
+
+        def __call__(self, x):
+            return self.scale * np.sum((x - 1) ** 4) + np.sum(x**2)
+
+        def with_slope(self, x):
+            return self(x), self.scale * 4 * (x - 1) ** 3 + 2 * x
+
+        def curvature(self, x):
+            return np.diag(self.scale * 12 * (x - 1) ** 2 + 2)
+
+    def found(search, **options):
+        objective = Objective()
+        derivatives = {} if options else {"jac": True, "hess": objective.curvature}
+
+        def change(x):
+            objective.scale *= 1.2
+
+        def change_by_result(intermediate_result):
+            objective.scale *= 1.2
+
+        callback = change_by_result if with_result else change
+        return search(
+            objective if options else objective.with_slope,
+            np.zeros(3),
+            method=method,
+            callback=callback,
+            options={"maxiter": 8},
+            **derivatives,
+            **options,
+        )
+
+    plain, ours = found(scipy.optimize.minimize), found(optimize.minimize, program=program)
+    np.testing.assert_allclose(ours.x, plain.x, rtol=1e-8)
+    assert ours.nit == plain.nit

@@ -193,8 +193,11 @@ def flat_callable(
     return lambda x: flat(value(given(form.tree_of(x), *args)))
 
 
-def flat_callback(callback: Callable[..., Any] | None, form: Flat) -> Callable[..., Any] | None:
-    """A callback that gets x in the form it has, as SciPy calls it."""
+def flat_callback(
+    callback: Callable[..., Any] | None, form: Flat, forget: Callable[[], None] = lambda: None
+) -> Callable[..., Any] | None:
+    """A callback that gets x in the form it has, as SciPy calls it; it may change what functions read, then
+    ``forget`` is called."""
     if callback is None:
         return None
     if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
@@ -202,10 +205,18 @@ def flat_callback(callback: Callable[..., Any] | None, form: Flat) -> Callable[.
         def with_result(*, intermediate_result: Any) -> Any:
             result = scipy.optimize.OptimizeResult(intermediate_result)
             result.x = form.tree_of(np.copy(result.x))
-            return callback(intermediate_result=result)
+            found = callback(intermediate_result=result)
+            forget()
+            return found
 
         return with_result
-    return lambda x, *state: callback(form.tree_of(np.copy(x)), *state)
+
+    def with_vector(x: Any, *state: Any) -> Any:
+        found = callback(form.tree_of(np.copy(x)), *state)
+        forget()
+        return found
+
+    return with_vector
 
 
 def as_arguments(args: Any) -> tuple[Any, ...]:

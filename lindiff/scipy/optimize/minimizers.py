@@ -146,15 +146,24 @@ def minimize(
     limits = _flat_bounds(bounds, x0, form)
     stationary = Stationary(objective, form, _limits(limits, form))
 
+    every_products: list[_Products] = []
+
+    def forget() -> None:
+        for products in every_products:
+            products.forget()
+
     def functions(args: tuple[Any, ...], run: Running) -> dict[str, Any]:
         """SciPy's arguments of these names, of flat vectors."""
         flat_fun, flat_jac = _value_and_gradient(of_arguments, jac, form, name, args, run)
         flat_hess, flat_hessp = flat_callable(hess, args, form, run), _given_products(hessp, args, form, run)
-        if jac is None and hess is None and hessp is None:
-            if callable(name) or name in WITH_PRODUCTS:
-                flat_hessp = _Products(run(grad(of_arguments)), args, form)
-            elif name in WITH_HESSIAN:
-                flat_hess = _Products(run(grad(of_arguments)), args, form).matrix
+        is_of_products = callable(name) or name in WITH_PRODUCTS
+        if jac is None and hess is None and hessp is None and (is_of_products or name in WITH_HESSIAN):
+            products = _Products(run(grad(of_arguments)), args, form)
+            every_products.append(products)
+            if is_of_products:
+                flat_hessp = products
+            else:
+                flat_hess = products.matrix
         return {"fun": flat_fun, "jac": flat_jac, "hess": flat_hess, "hessp": flat_hessp}
 
     has_gradient = False
@@ -168,7 +177,7 @@ def minimize(
             bounds=limits,
             constraints=_flat_constraints(constraints, form, name, run),
             tol=tol,
-            callback=flat_callback(callback, form),
+            callback=flat_callback(callback, form, forget),
             options=options,
         )
         jac_found = found.get("jac")  # of trust-constr a list of those of the constraints
@@ -292,6 +301,10 @@ class _Products:
             self._x = np.copy(x)
             self._derivative = linear_operator(self._gradient, self._form.tree_of(self._x), self._form)[1]
         return self._derivative
+
+    def forget(self) -> None:
+        """Linearize anew at the next point, also where it is the last one: the function may have changed."""
+        self._x = None
 
     def __call__(self, x: Any, p: Any) -> Any:
         return self._at(x) @ p
