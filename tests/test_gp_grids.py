@@ -1,4 +1,4 @@
-"""Processes on grids: the density and the posterior of all points, derivatives, bad input."""
+"""Processes on grids and at equally spaced points: what all points say, derivatives, bad input."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 
 import lindiff as ld
 from lindiff import gp
+from lindiff.core.pytree import flatten
 from lindiff.gp.kernels import RBF, Matern
 from lindiff.testing import check_grads
 
@@ -73,3 +74,47 @@ def test_bad_input():
         gp.grid_log_likelihood(KERNELS, AXES, Y, 0.0)
     with pytest.raises(ValueError, match="2 axes of new points for a grid of 3"):
         gp.condition_on_grid(KERNELS, AXES, Y, 0.3).mean(AXES[:2])
+
+
+# -- equally spaced points -------------------------------------------------------------------------------
+
+SERIES = 1.5 * Matern(0.7, nu=1.5) + gp.kernels.WhiteKernel(0.1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 40])
+def test_equally_spaced_points(n):
+    t, y = 0.3 * np.arange(n) - 2, rng.standard_normal(n)
+
+    def by(density):
+        return ld.value_and_grad(
+            lambda kernel, y, noise: density(kernel, t, y, noise, 0.5), argnums=(0, 1, 2)
+        )
+
+    (got, slopes), (expected, others) = (
+        by(density)(SERIES, y, 0.2)
+        for density in (gp.evenly_spaced_log_likelihood, gp.log_marginal_likelihood)
+    )
+    np.testing.assert_allclose(got, expected)
+    for a, b in zip(flatten(slopes)[0], flatten(others)[0], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10)
+
+
+def test_second_derivatives_of_equally_spaced_points():
+    t, y = 0.3 * np.arange(5), rng.standard_normal(5)
+
+    def density(kernel, y, noise):
+        return gp.evenly_spaced_log_likelihood(kernel, t, y, noise)
+
+    check_grads(density, (SERIES, y, 0.2), rtol=1e-5)
+
+
+def test_points_that_are_not_equally_spaced():
+    t, y = np.arange(5.0), np.zeros(5)
+    with pytest.raises(ValueError, match="not equally spaced; write log_marginal_likelihood"):
+        gp.evenly_spaced_log_likelihood(RBF(), t**2, y, 0.1)
+    with pytest.raises(ValueError, match="points of one dimension and a vector y"):
+        gp.evenly_spaced_log_likelihood(RBF(), np.zeros((5, 2)), y, 0.1)
+    with pytest.raises(np.linalg.LinAlgError, match="the leading minor of order 2"):
+        gp.evenly_spaced_log_likelihood(RBF(1e9), t, y)
+    with pytest.raises(TypeError, match=r"give ld\.value\(X\)"):
+        ld.grad(lambda t: gp.evenly_spaced_log_likelihood(RBF(), t, y, 0.1))(t)

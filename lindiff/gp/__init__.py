@@ -14,6 +14,7 @@ from lindiff.gp.plots import plot
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood
 from lindiff.gp.series import state_space
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, fitc_log_likelihood, sparse_bound
+from lindiff.gp.toeplitz import evenly_spaced_log_likelihood
 from lindiff.gp.variational import (
     VariationalPosterior,
     divergence,
@@ -39,6 +40,7 @@ __all__ = [
     "condition_on_grid",
     "condition_sparse",
     "divergence",
+    "evenly_spaced_log_likelihood",
     "expected_improvement",
     "fit",
     "fitc_log_likelihood",
