@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lindiff.core.variable import value
-from lindiff.linalg import makediag, potrf
+from lindiff.gp.diagonals import add_to_diagonal
+from lindiff.linalg import potrf
 
 __all__ = ["factor", "with_jitter"]
 
@@ -69,10 +70,6 @@ def with_jitter(attempt: Callable[[Any], T], variances: Any, name: str) -> T:
 
 def factor(K: Any, name: str) -> Any:
     """The Cholesky factor of covariances, with jitter if need be."""
-    n = K.shape[-1]
-    diagonal = np.diagonal(value(K))
     return with_jitter(
-        lambda jitter: potrf(K + makediag(np.full(n, jitter, K.dtype, like=diagonal)) if jitter else K),
-        diagonal,
-        name,
+        lambda jitter: potrf(add_to_diagonal(+K, jitter) if jitter else K), np.diagonal(value(K)), name
     )

@@ -14,12 +14,13 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.points import as_points
 from lindiff.gp.regression import LatentPosterior, residuals
-from lindiff.linalg import makediag, potrf, sumlogdiag, trsm
+from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -104,7 +105,7 @@ def condition_laplace(
     prior = 0.0 if mean is None else mean(X) if callable(mean) else mean
     K, noise = kernel.smooth(X)
     if not (type(noise) is float and noise == 0):
-        K = K + makediag(np.broadcast_to(noise, K.shape[:1]))
+        K = add_to_diagonal(K, noise)
 
     u = _mode(*apart((K, prior, likelihood)), y)
     f = u + prior
@@ -153,7 +154,7 @@ class _Curvature:
     def __init__(self, K: Any, W: Any) -> None:
         self.K, self.root = K, np.sqrt(np.maximum(W, 0))
         scaled = self.root[:, None] * K * self.root
-        self.L = potrf(scaled + np.eye(len(K), dtype=K.dtype, like=value(K)))
+        self.L = potrf(add_to_diagonal(scaled, 1))
 
     def _weighted(self, b: Any) -> Any:
         """``√W (I + √W K √W)⁻¹ √W b``."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.scipy import special
 from lindiff.transforms.forward import jvp
@@ -47,18 +48,18 @@ class Likelihood:
 
     def expected(self, mean: Any, var: Any) -> Any:
         """``E[y]`` for f of this mean and variance, by Gauss-Hermite quadrature."""
-        return np.sum(self.mean(_nodes(mean, var)) * WEIGHTS, axis=-1)
+        return np.sum(self.mean(_nodes(mean, var)) * placed(WEIGHTS, mean), axis=-1)
 
     def expected_log_density(self, mean: Any, var: Any, y: Any) -> Any:
         """``E[log p(y | f)]`` for f of this mean and variance, by Gauss-Hermite quadrature."""
-        return np.sum(self.log_density(_nodes(mean, var), y[..., None]) * WEIGHTS, axis=-1)
+        return np.sum(self.log_density(_nodes(mean, var), y[..., None]) * placed(WEIGHTS, mean), axis=-1)
 
 
 def _nodes(mean: Any, var: Any) -> Any:
     """Where a function of f is evaluated; the derivative by a variance of zero counts as 0."""
     is_zero = np.equal(value(var), 0)
     std = np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, var)))
-    return mean[..., None] + std[..., None] * NODES
+    return mean[..., None] + std[..., None] * placed(NODES, mean)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,8 +97,8 @@ class Bernoulli(Likelihood):
         is_wide = np.greater(value(var), WIDE**2)
         narrow = super().expected(mean, np.where(is_wide, 1.0, var))
         std = np.sqrt(np.where(is_wide, var, 1.0))
-        below = special.ndtr((mean[..., None] - LOGISTIC_NODES) / std[..., None])
-        return np.where(is_wide, np.sum(below * LOGISTIC_WEIGHTS, axis=-1), narrow)
+        below = special.ndtr((mean[..., None] - placed(LOGISTIC_NODES, mean)) / std[..., None])
+        return np.where(is_wide, np.sum(below * placed(LOGISTIC_WEIGHTS, mean), axis=-1), narrow)
 
     def check(self, y: Any) -> None:
         if not np.all((value(y) == 0) | (value(y) == 1)):

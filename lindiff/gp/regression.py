@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import value
+from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor, with_jitter
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.points import as_points
-from lindiff.linalg import gp_logpdf, makediag, potri, sumlogdiag, trsm
+from lindiff.linalg import gp_logpdf, potri, sumlogdiag, trsm
 from lindiff.rules._common import as_array
 
 __all__ = ["LatentPosterior", "Posterior", "condition", "log_marginal_likelihood", "residuals"]
@@ -140,7 +142,7 @@ def condition(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = 
     X, r = as_points(X), residuals("condition", X, y, mean)
     K, noise = kernel.smooth(X)
     noise = noise + _noise_of(noise_var, len(X))
-    L = factor(K + makediag(np.broadcast_to(noise, K.shape[:1])), "condition")
+    L = factor(add_to_diagonal(K, noise), "condition")
     alpha = trsm(L, trsm(L, r[:, None] if r.ndim == 1 else r), transpose=True)
     return Posterior(kernel, X, r, alpha[:, 0] if r.ndim == 1 else alpha, L, noise, mean)
 
@@ -230,7 +232,7 @@ class LatentPosterior:
         cov = sum((W @ W.T for W in others), self.kernel.smooth(X)[0] - V @ V.T)
         if noise is None or noise is False:
             return cov
-        return cov + makediag(np.broadcast_to(self._added(noise), cov.shape[:1]))
+        return add_to_diagonal(cov, self._added(noise))
 
     def sample(self, X: Any, rng: Any, size: int = 1) -> Any:
         """Draws of the process at points (m, d): (size, m), or (size, m, k).
@@ -248,7 +250,7 @@ class LatentPosterior:
         mean = self.mean(X)
         L = factor(self.cov(X), f"{type(self).__name__}.sample")
         rng = np.random.default_rng(rng)
-        normal = np.asarray(rng.standard_normal((size, *np.shape(mean))), mean.dtype, like=value(L))
+        normal = placed(rng.standard_normal((size, *np.shape(mean))).astype(mean.dtype), mean)
         if mean.ndim == 1:
             return mean + normal @ L.T
         return mean + np.swapaxes(np.swapaxes(normal, 1, 2) @ L.T, 1, 2)

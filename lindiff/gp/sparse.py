@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
+from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import with_jitter
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.points import as_points
 from lindiff.gp.regression import LatentPosterior, residuals
 from lindiff.gp.titsias import bound
-from lindiff.linalg import makediag, potrf, sumlogdiag, syrk, trsm
+from lindiff.linalg import potrf, sumlogdiag, syrk, trsm
 
 __all__ = [
     *("JITTER", "SparsePosterior", "condition_sparse", "fitc_log_likelihood", "inducing_covariance"),
@@ -98,7 +99,7 @@ def inducing_covariance(kernel: Kernel, Z: Any, jitter: float, more: float) -> A
     """The covariances of the inducing points with jitter."""
     K = kernel.smooth(Z)[0]
     added = jitter * np.mean(value(kernel.diag(Z, noisy=False))) + more
-    return K + makediag(np.full(len(Z), added, K.dtype, like=value(Z)))
+    return add_to_diagonal(K, added)
 
 
 def fitc_log_likelihood(
@@ -136,7 +137,7 @@ def fitc_log_likelihood(
     def attempt(more: float) -> Any:
         A, variances, _ = _projected(kernel, X, Z, s, jitter, more)
         scaled, r = A / np.sqrt(variances)[:, None], y / np.sqrt(variances)[:, None]
-        M = potrf(np.eye(len(Z), dtype=A.dtype, like=value(A)) + syrk(scaled, transpose=True))
+        M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
         c = trsm(M, scaled.T @ r)
         logs = np.sum(np.log(variances)) + n * np.log(2 * np.pi)
         return 0.5 * (np.sum(c * c) - np.sum(r * r) - k * logs) - k * sumlogdiag(M)
@@ -193,7 +194,7 @@ def condition_sparse(
         A, variances, L = _projected(kernel, X, Z, s, jitter, more)
         root = np.sqrt(variances if method == "fitc" else s)
         scaled, r = (A / root[:, None], y / root[:, None]) if method == "fitc" else (A / root, y / root)
-        M = potrf(np.eye(len(Z), dtype=A.dtype, like=value(A)) + syrk(scaled, transpose=True))
+        M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
         w = trsm(M, trsm(M, scaled.T @ r), transpose=True)
         alpha = trsm(L, w, transpose=True)
         return SparsePosterior(kernel, Z, alpha[:, 0] if given == 1 else alpha, L, M, s, mean)

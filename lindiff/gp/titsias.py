@@ -25,6 +25,7 @@ from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.gp.covariances import covariances
+from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.tiles import IN_ONE_TILE, Pulled
 from lindiff.linalg import potrf, potri, sumlogdiag, syrk, trmm, trsm
@@ -54,15 +55,11 @@ class _of_matrices:
 
     def __init__(self, K_fu: Any, K_uu: Any, added: float, total: Any, y: Any, s: Any) -> None:
         n, k = y.shape
-        diagonal = np.diag_indices(len(K_uu))
-        K_uu[diagonal] += added
-        self.L = potrf(K_uu, overwrite_a=True)
+        self.L = potrf(add_to_diagonal(K_uu, added), overwrite_a=True)
         self.A = trsm(self.L, K_fu, transpose=True, rightside=True, overwrite_a=True)
         square = syrk(self.A, transpose=True)
         trace = np.trace(square)
-        square = square / s
-        square[diagonal] += 1
-        self.M = potrf(square, overwrite_a=True)
+        self.M = potrf(add_to_diagonal(square / s, 1), overwrite_a=True)
         c = trsm(self.M, self.A.T @ y) / s
         self.w = trsm(self.M, c, transpose=True)
         density = 0.5 * (np.sum(c * c) - np.sum(y * y) / s - n * k * (LOG_TWO_PI + np.log(s)))
@@ -117,7 +114,6 @@ class _Cotangents:
     def __init__(self, found: _of_matrices, total: Any, y: Any, s: Any, value_bar: Any) -> None:
         self._found, self._y, self._s, w = found, y, s, found.w
         n, k = y.shape
-        self._diagonal = np.diag_indices(len(w))
         self._scale = value_bar / s
         S = potri(found.M)
         trace = np.trace(S)
@@ -131,14 +127,12 @@ class _Cotangents:
         np.negative(S, out=S)
         S *= k
         S -= w @ w.T
-        S[self._diagonal] += k
-        self._T = trsm(found.L, S, rightside=True, overwrite_a=True)  # S L⁻¹
+        self._T = trsm(found.L, add_to_diagonal(S, k), rightside=True, overwrite_a=True)  # S L⁻¹
         self._v = trsm(found.L, w, transpose=True)
 
     def K_uu(self) -> Any:
         """``-½ L⁻ᵀ (k (B - I) - S) L⁻¹``."""
-        H = syrk(self._found.M)
-        H[self._diagonal] -= 1
+        H = add_to_diagonal(syrk(self._found.M), -1)
         L, outputs = self._found.L, float(self._y.shape[1])
         H = trsm(L, H, rightside=True, alpha=outputs, overwrite_a=True)
         H -= self._T

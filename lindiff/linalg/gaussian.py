@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
@@ -247,7 +248,7 @@ def gp_logpdf(y: Any, K: Any, noise: Any = None, *, overwrite_k: bool = False) -
         raise ValueError(f"gp_logpdf: y of shape {y.shape} and K of shape {K.shape} do not fit together")
     if noise is not None:
         if type(noise) in (int, float):  # as NumPy's arithmetic has it
-            noise = np.asarray(noise, K.dtype)
+            noise = placed(np.asarray(noise, K.dtype), y, K)
         noise = _real(noise, "gp_logpdf", "noise")
         if noise.shape[-1:] not in ((), (n,)):
             raise ValueError(

@@ -11,8 +11,8 @@ import numpy as np
 
 from lindiff.core.variable import Variable
 from lindiff.gp.covariances import covariances
+from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.points import as_points
-from lindiff.linalg import makediag
 
 __all__ = [
     *("BOUNDS", "STATIC", "Active", "Bounds", "ConstantKernel", "Exponentiation", "Kernel", "Product", "Sum"),
@@ -84,7 +84,7 @@ class Kernel:
         K, noise = covariances(self, F), self.noise(F)
         if type(noise) is float and noise == 0:
             return K
-        return K + makediag(np.broadcast_to(noise, K.shape[:1]))
+        return add_to_diagonal(K, noise)
 
     def smooth(self, X: Any) -> tuple[Any, Any]:
         """The covariances of points without their noise (n, n), and the noise (n,), or a number."""

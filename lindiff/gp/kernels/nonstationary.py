@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
 from lindiff.linalg import squared_distances
@@ -105,7 +106,7 @@ class Coregionalized(Kernel):
         count = np.shape(self.W)[0]
         if not np.all((outputs >= 0) & (outputs < count) & (outputs == np.floor(outputs))):
             raise ValueError(f"Coregionalized: column {self.column} of points holds numbers 0 to {count - 1}")
-        which = (outputs[:, None] == np.arange(count)).astype(X.dtype)
+        which = (outputs[:, None] == placed(np.arange(count), outputs)).astype(X.dtype)
         others = [k for k in range(X.shape[1]) if k != column]
         return self.kernel.features(X[:, others]), which
 
