@@ -514,8 +514,11 @@ def test_zero_times_infinity_as_in_numpy_rules(text, by_numpy, x):
     with np.errstate(all="ignore"):
         gradients = [ld.grad(lambda x: np.sum(f(x)))(x) for f in (function, by_numpy)]  # noqa: B023
         tangents = [ld.jvp(f, (x,), (np.ones_like(x),))[1] for f in (function, by_numpy)]
+        rows = function.jacobian("x")(x).toarray()
+        expected = np.reshape(ld.jacobian(by_numpy)(x), rows.shape)
     np.testing.assert_allclose(*gradients)
     np.testing.assert_allclose(*tangents)
+    np.testing.assert_allclose(rows, expected)
 
 
 def test_elements_that_are_never_read():

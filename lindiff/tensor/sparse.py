@@ -207,11 +207,17 @@ def _sum(parts: list[Any]) -> Any:
 
 
 def _product(A: Any, B: Any) -> Any:
-    """Likewise; SciPy's leaves out what is 0."""
+    """Likewise, where 0 · ∞ = 0; SciPy's leaves out what is 0."""
     A = A.tocsr()
     pattern = _of_ones(A) @ _of_ones(B)
     pattern.data = np.zeros_like(pattern.data, dtype=A.dtype)
-    return _sum([A @ B, pattern])
+    return _sum([_of_others_than_zero(A) @ _of_others_than_zero(B), pattern])
+
+
+def _of_others_than_zero(A: Any) -> Any:
+    found = A.copy()
+    found.eliminate_zeros()
+    return found
 
 
 def _of_ones(A: Any) -> Any:
