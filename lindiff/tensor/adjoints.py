@@ -26,8 +26,6 @@ from lindiff.tensor.expressions import (
     Scalar,
     accesses,
     at_least,
-    chained,
-    guarded,
     substituted,
 )
 from lindiff.tensor.names import Names, free_names, size_of_axis
@@ -194,12 +192,12 @@ class _Adjoint:
         f_bar = Access(self.bar(statement.name), tuple(map(affine, statement.indices)))
         share = self.share(statement, term)
         x_bar = f_bar * (conjugate(share) if self.conjugated else share)
-        body = pulled(term.body, access, x_bar, chained, self.conjugated)
+        body = pulled(term.body, access, x_bar, True, self.conjugated)
         if body == ZERO:
             return
         # the adjoint of what is in between may be infinite, or 0 beside elements that nothing reads
         is_last = statement is self.statements[-1]
-        alone = body if is_last else pulled(term.body, access, x_bar, guarded, self.conjugated)
+        alone = body if is_last else pulled(term.body, access, x_bar, False, self.conjugated)
         conditions = (*statement.box(), *term.domain)
         indices = (*statement.indices[::-1], *term.summed[::-1])
         yield Contribution(access, indices, conditions, body, alone)
@@ -218,7 +216,9 @@ class _Adjoint:
             before, after = (self.part_of_product(statement, term, behind) for behind in (False, True))
             return before * after
         value = Access(statement.name, tuple(map(affine, statement.indices)))
-        is_extreme = Apply(np.equal, (term.body, value)) + Apply(np.isnan, (term.body,))
+        is_extreme = Apply(
+            np.logical_or, (Apply(np.equal, (term.body, value)), Apply(np.isnan, (term.body,)))
+        )
         return 1 / self.ties(statement, term, is_extreme) * is_extreme
 
     def part_of_product(self, statement: Statement, term: Term, behind: bool) -> Access:
@@ -343,7 +343,7 @@ def _pushed(
 ) -> Iterator[Term]:
     dots = {a: replace(a, array=dot(a.array)) for a in accesses(term.body) if a.array in moving}
     is_between = any(a.array == other.name for a in dots for other in extra.statements)
-    total = pushed(term.body, dots, guarded if is_between and not term.summed else chained)
+    total = pushed(term.body, dots, bool(term.summed) or not is_between)
     if total == ZERO:
         return
     share = extra.share(statement, term)

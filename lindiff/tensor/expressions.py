@@ -34,7 +34,6 @@ __all__ = [
     "chained",
     "equal",
     "evaluated",
-    "guarded",
     "is_elementwise",
     "is_polynomial",
     "product",
@@ -330,19 +329,14 @@ def is_polynomial(x: Scalar) -> bool:
     return not isinstance(x, Apply) or (x.function in _POLYNOMIAL and all(map(is_polynomial, x.args)))
 
 
-def chained(x_bar: Scalar, slope: Scalar) -> Scalar:
+def chained(x_bar: Scalar, slope: Scalar, is_finite: bool) -> Scalar:
     """A cotangent or tangent times a derivative, where 0 · ∞ = 0 as in other operations' chain rule.
 
-    Of polynomials that is a product, which sums can be taken apart by.
+    If it ``is_finite``, its product with a polynomial needs no care: sums can be taken apart by that.
     """
-    if is_polynomial(x_bar) and is_polynomial(slope):
+    if isinstance(slope, Number) or (is_finite and is_polynomial(slope)):
         return x_bar * slope
-    return guarded(x_bar, slope)
-
-
-def guarded(x_bar: Scalar, slope: Scalar) -> Scalar:
-    """The same, whatever the elements are."""
-    return x_bar * slope if isinstance(slope, Number) else applied(chain, x_bar, slope)
+    return applied(chain, x_bar, slope)
 
 
 def product(factors: Iterable[Scalar]) -> Scalar:

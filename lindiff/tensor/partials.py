@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from lindiff.tensor.expressions import (
     Scalar,
     accesses,
     chain,
+    chained,
     is_polynomial,
     scalar,
 )
@@ -27,11 +28,15 @@ __all__ = ["pulled", "pushed"]
 # Functions that multiply by a number.
 _SCALES = (np.deg2rad, np.radians, np.rad2deg, np.degrees)
 
-# How a cotangent or a tangent is multiplied by a derivative.
-Times: TypeAlias = Callable[[Scalar, Scalar], Scalar]
+# Functions whose slopes are finite where their values are.
+_SMOOTH = (
+    *(np.add, np.subtract, np.multiply, np.divide, np.reciprocal, np.negative, np.positive, np.conjugate),
+    *(np.where, np.maximum, np.minimum, np.absolute, np.fabs, np.square, np.hypot, np.exp, np.exp2, np.expm1),
+    *(np.logaddexp, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.arctan, np.arcsinh),
+)
 
 
-def pulled(x: Scalar, by: Access, x_bar: Scalar, times: Times, conjugated: bool) -> Scalar:
+def pulled(x: Scalar, by: Access, x_bar: Scalar, is_finite: bool, conjugated: bool) -> Scalar:
     """What an expression with a cotangent adds to that of an element.
 
     It goes from function to function as in the other operations, whose holes it has, too: a slope that is
@@ -43,8 +48,8 @@ def pulled(x: Scalar, by: Access, x_bar: Scalar, times: Times, conjugated: bool)
     by : Access
         The element.
     x_bar : Scalar
-    times : callable
-        Multiplies a cotangent by a derivative.
+    is_finite : bool
+        Whether the cotangent is, and the elements are.
     conjugated : bool
         Whether numbers are complex: a cotangent is multiplied by the conjugates of derivatives.
 
@@ -55,54 +60,68 @@ def pulled(x: Scalar, by: Access, x_bar: Scalar, times: Times, conjugated: bool)
     """
     slope = _slope(x, by)
     if slope is not None:
-        return _multiplied(x_bar, conjugate(slope) if conjugated else slope, times)
+        return _multiplied(x_bar, conjugate(slope) if conjugated else slope, is_finite)
     assert isinstance(x, Apply)
     total: Scalar = ZERO
     for place, part in enumerate(x.args):
         if by in set(accesses(part)):
-            total = total + pulled(
-                part, by, _pulled_once(x, place, x_bar, times, conjugated), times, conjugated
-            )
+            part_bar = _pulled_once(x, place, x_bar, is_finite, conjugated)
+            total = total + pulled(part, by, part_bar, is_finite and _is_smooth(x), conjugated)
     return total
 
 
-def _pulled_once(x: Apply, place: int, x_bar: Scalar, times: Times, conjugated: bool) -> Scalar:
+def _pulled_once(x: Apply, place: int, x_bar: Scalar, is_finite: bool, conjugated: bool) -> Scalar:
     """What one function adds to the cotangent of an argument."""
     if x.function is np.where:
         return _chosen(x, *(x_bar if place == k else ZERO for k in (1, 2)))
     if x.function is np.conjugate:
         return conjugate(x_bar)
     slope = _of_function(x, place)
-    return _multiplied(x_bar, conjugate(slope) if conjugated else slope, times)
+    return _multiplied(x_bar, conjugate(slope) if conjugated else slope, is_finite)
 
 
-def pushed(x: Scalar, dots: Mapping[Access, Scalar], times: Times) -> Scalar:
+def pushed(x: Scalar, dots: Mapping[Access, Scalar], is_finite: bool) -> Scalar:
     """The tangent of an expression along those of elements, from function to function likewise."""
     moving = [access for access in accesses(x) if access in dots]
     slopes = [slope for access in moving if (slope := _slope(x, access)) is not None]
     total: Scalar = ZERO
     if len(slopes) == len(moving):
         for access, slope in zip(moving, slopes, strict=True):
-            total = total + _multiplied(dots[access], slope, times)
+            total = total + _multiplied(dots[access], slope, is_finite)
         return total
     assert isinstance(x, Apply)
-    parts = [pushed(part, dots, times) for part in x.args]
+    parts = [pushed(part, dots, is_finite) for part in x.args]
     if x.function is np.where:
         return _chosen(x, *parts[1:])
     if x.function is np.conjugate:
         return conjugate(parts[0])
     for place, dot in enumerate(parts):
         if dot != ZERO:
-            total = total + _multiplied(dot, _of_function(x, place), times)
+            is_dot_finite = is_finite and _are_smooth(x.args[place], dots)
+            total = total + _multiplied(dot, _of_function(x, place), is_dot_finite)
     return total
+
+
+def _is_smooth(x: Apply) -> bool:
+    """Whether the slopes of its function are finite where it is."""
+    if x.function is np.power and isinstance(x.args[1], Number):
+        return not isinstance(x.args[1].value, complex) and x.args[1].value >= 1
+    return x.function in _SMOOTH
+
+
+def _are_smooth(x: Scalar, moving: Collection[Access]) -> bool:
+    """Likewise of all functions around elements."""
+    if not isinstance(x, Apply) or not any(access in moving for access in accesses(x)):
+        return True
+    return _is_smooth(x) and all(_are_smooth(part, moving) for part in x.args)
 
 
 def conjugate(x: Scalar) -> Scalar:
     return Number(x.value.conjugate()) if isinstance(x, Number) else Apply(np.conjugate, (x,))
 
 
-def _multiplied(x_bar: Scalar, slope: Scalar, times: Times) -> Scalar:
-    return ZERO if ZERO in (x_bar, slope) else times(x_bar, slope)
+def _multiplied(x_bar: Scalar, slope: Scalar, is_finite: bool) -> Scalar:
+    return ZERO if ZERO in (x_bar, slope) else chained(x_bar, slope, is_finite)
 
 
 def _chosen(x: Apply, first: Scalar, second: Scalar) -> Scalar:
