@@ -38,6 +38,15 @@ def test_the_response_of_what_rests(method, of_result, of_force):
     assert_allclose(ld.jvp(result, (0.0,), (1.0,))[1] / (of_result * of_force), expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("force", [1e-20, 1e-12, 1e-8])
+def test_the_response_of_what_moves_less_than_its_tolerance(method, force):
+    expected = (np.cos(30.0) - np.cos(20.0)) / (4 - 9)
+    result = lambda force: pushed(force, method)
+    assert_allclose(ld.grad(result)(force), expected, rtol=1e-4)
+    assert_allclose(ld.jvp(result, (force,), (1.0,))[1], expected, rtol=1e-4)
+
+
 def ill(rates, people, method):
     """The part of many people that are ill in the end."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FINEST", "accuracy_of", "solved_to_scale"]
+__all__ = ["COARSEST", "FINEST", "accuracy_of", "solved_to_scale"]
 
 EPS = np.finfo(np.float64).eps
 

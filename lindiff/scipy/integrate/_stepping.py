@@ -22,6 +22,7 @@ from lindiff.scipy.integrate._jumps import WIDE, is_moved, may_jump, perturbed
 from lindiff.scipy.integrate._methods import method_of
 from lindiff.scipy.integrate._radau import RadauSteps
 from lindiff.scipy.integrate._runge_kutta import ExplicitSteps
+from lindiff.scipy.integrate._scales import COARSEST
 from lindiff.scipy.integrate._slopes import Slopes, are_in_order
 from lindiff.scipy.integrate._steps import Steps
 from lindiff.scipy.integrate._witnesses import ROUNDING, has_changed
@@ -218,9 +219,15 @@ class Stepped:
         return not isinstance(self.steps, BDFSteps)
 
     @property
-    def are_long_at_rest(self) -> bool:
-        """Whether steps were long as nothing moved: derivatives may move where the solution rests."""
-        return bool(self.steps.longest_at_rest > AT_REST * abs(self._problem[1] - self.t0))
+    def say_little(self) -> bool:
+        """Whether steps were long as nothing moved, or nothing that is larger than its tolerance: derivatives
+        may move where the solution rests."""
+        stepping, end, _ = self._problem
+        if self.steps.longest_at_rest > AT_REST * abs(end - self.t0):
+            return True
+        largest = np.maximum(np.abs(self.y0), np.max(np.abs(self.states), axis=0, initial=0.0))
+        are_chosen = stepping.max_step < np.inf  # by the user, who knows how long they may be
+        return bool(not are_chosen and np.all(largest * COARSEST < stepping.atol))
 
     def refuse_changes(self) -> None:
         """Raise where the right-hand side is another function now."""

@@ -233,7 +233,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
                 _warn_of_jump(found.moved_jump)
         if steps is not None:
             _warn_of_jump(steps.moved_jump)
-            if steps.are_long_at_rest:
+            if steps.say_little:
                 return None
         return steps
 

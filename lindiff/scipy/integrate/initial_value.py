@@ -88,15 +88,15 @@ def solve_ivp(
     ``BDF``, of ``LSODA``, whose solutions are SciPy's, and of ``Radau`` with ``jac`` or ``jac_sparsity`` are
     those of ``DOP853``, or of ``Radau`` where the problem is stiff, to the same tolerances.
 
-    For other methods, functions and options, for solutions that rest for a good part of the time (their
-    steps are too long for derivatives, which need not rest), and for derivatives of derivatives, forward
-    mode integrates the variational equation, reverse mode the adjoint equation along the solution found
-    before (a state of n plus the number of parameters, restarted at each time of `t_eval`), both by the
-    same method and as accurately as the solution, each tangent and cotangent relative to its own largest
-    value: derivatives do not depend on the units of the result, of the state and of the parameters.  They
-    may be differentiated again; then the solution is found once more, and every equation runs in the
-    direction in which the problem is stable.  Memory: what the interpolant of the solution keeps; no record
-    of the steps.
+    For other methods, functions and options, for solutions that rest for a good part of the time, or, without
+    `max_step`, are less than a thousand times their `atol` (their steps are too long for derivatives, which
+    need not rest), and for derivatives of derivatives, forward mode integrates the variational equation,
+    reverse mode the adjoint equation along the solution found before (a state of n plus the number of
+    parameters, restarted at each time of `t_eval`), both by the same method and as accurately as the
+    solution, each tangent and cotangent relative to its own largest value: derivatives do not depend on the
+    units of the result, of the state and of the parameters.  They may be differentiated again; then the
+    solution is found once more, and every equation runs in the direction in which the problem is stable.
+    Memory: what the interpolant of the solution keeps; no record of the steps.
 
     Times of events are SciPy's, with the derivatives of the equation that holds there; the states at the
     times of each event, and at those of each call of ``sol``, are one more solution.
