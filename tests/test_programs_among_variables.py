@@ -1211,3 +1211,24 @@ def test_searches_for_many():
     zs = ld.vmap(fast)(vs)
     slopes = ld.grad(lambda vs: np.sum(ld.vmap(fast)(vs)))(vs)
     np.testing.assert_allclose(slopes, zs / (vs * (1 + zs)), rtol=1e-9)
+
+
+def test_searches_are_the_same_beside_variables_made_by_hand():
+    fast = program(root_by_brentq)
+    z = root_by_brentq(1.0)
+    for _ in range(2):
+        assert fast(np.float64(1.0)) == z
+        held = ld.Variable(np.ones(2))
+        assert fast(np.float64(1.0)) == z
+        np.testing.assert_allclose(ld.grad(fast)(np.float64(1.0)), z / (1 + z), rtol=1e-9)
+        del held
+
+
+def test_searches_with_variables_made_by_hand():
+    w = ld.Variable(np.float64(2.0))
+    fast = program(lambda v: root_by_brentq(v * w))
+    for _ in range(4):
+        w.grad = None
+        z = fast(np.float64(0.5))
+        z.backward()
+        np.testing.assert_allclose(w.grad, 0.5 * ld.value(z) / (1 + ld.value(z)), rtol=1e-9)

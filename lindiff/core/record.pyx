@@ -62,6 +62,9 @@ cdef class Trace:
 root_trace = Trace()
 _current = contextvars.ContextVar("lindiff.trace", default=root_trace)
 
+# Whether a function runs that has to do the same again, whatever there is around it.
+_is_apart = contextvars.ContextVar("lindiff.apart", default=False)
+
 
 def current_trace():
     """The trace of the innermost transform that is running in this context, else the root trace."""
@@ -74,11 +77,13 @@ cdef object enter(Trace trace):
 
 
 def outside_of_transforms(function, *args, **kwargs):
-    """What a function gives as if no transform was running."""
+    """What a function gives as if no transform was running, and there were no Variables made by hand."""
     token = enter(root_trace)
+    apart = _is_apart.set(True)
     try:
         return function(*args, **kwargs)
     finally:
+        _is_apart.reset(apart)
         leave(token)
 
 
@@ -262,7 +267,7 @@ cdef void count_made_by_hand(Py_ssize_t change) noexcept:
 
 cpdef bint is_recording():
     """Whether operations may be recorded: a transform is running, or there are Variables made by hand."""
-    return _made_by_hand > 0 or current_trace() is not root_trace
+    return current_trace() is not root_trace or (_made_by_hand > 0 and not _is_apart.get())
 
 
 @cython.no_gc
