@@ -84,9 +84,12 @@ def solved_to_scale(
         least = _guessed(field, begin, end, y0, n, accuracy)
     for _ in range(MOST):
         found = solve(np.concatenate([own, _never_zero(least)]))
+        wanted = accuracy * np.max(np.abs(found.sol(found.sol.ts)[n:]), axis=1)
+        if _are_enough(least, wanted):
+            break
         with np.errstate(all="ignore"):
-            wanted = _wanted(field, found.sol, n, accuracy)
-        if np.all((least <= ENOUGH * wanted) | (wanted == 0)):
+            wanted = np.maximum(wanted, _noise(field, found.sol)[n:])
+        if _are_enough(least, wanted):
             break
         least = np.minimum(least, np.where(wanted > 0, wanted, least))
     return found
@@ -110,15 +113,18 @@ def _guessed(
     return np.maximum(accuracy * scale, noise)
 
 
-def _wanted(field: Callable[[float, Any], Any], solution: Any, n: int, accuracy: float) -> Any:
-    """Tolerances by the largest values of a solution, where its slopes are not noise."""
+def _are_enough(least: Any, wanted: Any) -> bool:
+    """Whether tolerances are as small as they are wanted; where nothing moves, any are."""
+    return bool(np.all((least <= ENOUGH * wanted) | (wanted == 0)))
+
+
+def _noise(field: Callable[[float, Any], Any], solution: Any) -> Any:
+    """What the steps of a solution may add to each number by the rounding of its slopes."""
     times = solution.ts
-    largest = np.max(np.abs(solution(times)[n:]), axis=1)
-    noise = np.zeros_like(largest)
-    for k in np.unique(np.linspace(0, len(times) - 2, LOOKS).astype(int)):
-        terms = _terms(field, times[k], solution(times[k]))[n:]
-        noise = np.maximum(noise, NOISE * abs(times[k + 1] - times[k]) * terms)
-    return np.maximum(accuracy * largest, noise)
+    looks = np.unique(np.linspace(0, len(times) - 2, LOOKS).astype(int))
+    return NOISE * np.max(
+        [abs(times[k + 1] - times[k]) * _terms(field, times[k], solution(times[k])) for k in looks], axis=0
+    )
 
 
 def _terms(field: Callable[[float, Any], Any], t: float, y: Any) -> Any:
