@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.integrate
 import scipy.special
@@ -11,7 +16,7 @@ import scipy.stats
 import lindiff as ld
 from lindiff import gp
 from lindiff.gp.hyperparameters import Hyperparameters, with_values
-from lindiff.gp.kernels import RBF, Coregionalized, Gibbs, Matern, WhiteKernel
+from lindiff.gp.kernels import RBF, Coregionalized, Gibbs, Kernel, Matern, RationalQuadratic, WhiteKernel
 from lindiff.testing import check_grads
 
 rng = np.random.default_rng(0)
@@ -36,7 +41,7 @@ def test_hyperparameters():
 def test_hyperparameters_without_bounds():
     kernel = Gibbs(lambda p, X: np.exp(p["a"] + X @ p["b"]), {"a": 0.5, "b": np.array([1.0, 2.0])})
     hyper = Hyperparameters(kernel + Coregionalized(RBF(), np.ones((2, 1)), np.ones(2)))
-    assert hyper.names == ["k1__params", "k2__kernel__length_scale", "k2__W", "k2__kappa"]
+    assert hyper.names == ["k1__params", "k2__W", "k2__kappa", "k2__kernel__length_scale"]
     assert len(hyper.theta) == 3 + 1 + 2 + 2
     again = hyper.kernel_at(hyper.theta + 0.5)
     assert again.k1.params["a"] == 1.0
@@ -270,3 +275,116 @@ def test_bad_observations():
         gp.condition_laplace(RBF(), X, CLASSES[:, None], gp.Bernoulli())
     with pytest.raises(ValueError, match="no inducing points and no noise_var"):
         gp.fit(X, CLASSES, likelihood=gp.Bernoulli(), inducing=3)
+
+
+# -- around ----------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Additive(Kernel):
+    """A sum of kernels in a tuple."""
+
+    parts: tuple = ()
+
+    def features(self, X):
+        return [kernel.features(X) for kernel in self.parts]
+
+    def between(self, F, G):
+        return sum(kernel.between(f, g) for kernel, f, g in zip(self.parts, F, G, strict=True))
+
+    def variances(self, F):
+        return sum(kernel.variances(f) for kernel, f in zip(self.parts, F, strict=True))
+
+
+def test_bounds_of_kernels_in_containers():
+    kernel = Additive((1.0 * RBF(1.0, "fixed"), RBF(2.0, (1.0, 3.0)))) + WhiteKernel(0.1)
+    found = gp.fit(X, Y, kernel)
+    assert list(found.params) == [
+        "k1__parts__0__k1__constant_value", "k1__parts__1__length_scale", "k2__noise_level",
+    ]  # fmt: skip
+    assert found.kernel.k1.parts[0].k2.length_scale == 1.0
+    assert found.params["k1__parts__0__k1__constant_value"] > 0
+    assert 1 <= found.params["k1__parts__1__length_scale"] <= 3
+
+
+def test_numbers_are_in_the_order_of_sklearn():
+    assert Hyperparameters(RationalQuadratic(2.0, 0.3)).names == ["alpha", "length_scale"]
+    with pytest.raises(ValueError, match="2 numbers are searched for"):
+        Hyperparameters(RationalQuadratic()).kernel_at(np.zeros(3))
+
+
+def test_threads_leave_warnings_alone():
+    before = warnings.filters[:], warnings.showwarning
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda k: gp.fit(X[k:], Y[k:], options={"maxiter": 3}), range(8)))
+    assert (warnings.filters[:], warnings.showwarning) == before
+
+
+def test_warnings_of_a_kernel_of_ones_own_are_seen():
+    def odd(params, X):
+        warnings.warn("odd", UserWarning, stacklevel=1)
+        return X
+
+    with pytest.warns(UserWarning, match="odd"):
+        gp.fit(X, Y, RBF().warped(odd) + WhiteKernel(), options={"maxiter": 1})
+
+
+def test_what_was_given_may_be_changed_later():
+    A, b, new = X.copy(), Y.copy(), X[:3] + 0.1
+    found = gp.fit(A, b, inducing=5, rng=0, options={"maxiter": 3})
+    exact, sparse = gp.condition(RBF(), A, b, 0.1), gp.condition_sparse(RBF(), A, b, A[:6], 0.1)
+    classes = gp.condition_laplace(RBF(), A, CLASSES, gp.Bernoulli())
+    Z = A[:6]
+    variational = gp.variational_posterior(RBF(), Z, np.ones(6), np.eye(6), gp.Gaussian())
+    posteriors = [exact, sparse, classes, variational, found.posterior()]
+    expected = [posterior.mean(new) for posterior in posteriors], exact.leave_one_out()
+    A[:], b[:] = 0, 0
+    again = [posterior.mean(new) for posterior in [*posteriors[:-1], found.posterior()]]
+    np.testing.assert_array_equal(again, expected[0])
+    np.testing.assert_array_equal(exact.leave_one_out(), expected[1])
+
+
+def test_frames_and_kernels_of_sklearn():
+    theirs = pytest.importorskip("sklearn.gaussian_process.kernels")
+    frame, series = pd.DataFrame(X), pd.Series(Y)
+    expected = gp.fit(X, Y, RBF() + WhiteKernel()).log_likelihood
+    found = gp.fit(frame, series, theirs.RBF() + theirs.WhiteKernel())
+    np.testing.assert_allclose(found.log_likelihood, expected, atol=1e-3)
+    np.testing.assert_allclose(found.posterior().mean(frame[:3]), found.posterior().mean(X[:3]))
+
+
+def test_derivatives_by_observations_of_laplace():
+    def evidence(y):
+        return gp.laplace_log_likelihood(RBF(), X[:9], y, gp.Gaussian(0.3))
+
+    expected = ld.grad(lambda y: gp.log_marginal_likelihood(RBF(), X[:9], y, 0.3))(Y[:9])
+    np.testing.assert_allclose(ld.grad(evidence)(Y[:9]), expected)
+    labels = CLASSES[:9].astype(float)
+    slope = ld.grad(lambda y: gp.laplace_log_likelihood(RBF(), X[:9], y, gp.Bernoulli()))(labels)
+    assert np.all(slope == 0)
+
+
+@pytest.mark.parametrize("size", [10**6, 10**8, 7 * 10**10])
+def test_large_counts(size):
+    counts = np.where(X[:20, 0] > 0, size, size // 2)
+    found = gp.condition_laplace(400.0 * RBF(1.0), X[:20], counts, gp.Poisson())
+    np.testing.assert_allclose(np.exp(found.mode), counts, rtol=1e-2)
+
+
+def test_noise_of_likelihoods():
+    gaussian = gp.condition_laplace(RBF(), X, Y, gp.Gaussian(0.5))
+    np.testing.assert_allclose(gaussian.var(X[:3], noise=True), gaussian.var(X[:3]) + 0.5)
+    with pytest.raises(ValueError, match="observations of Bernoulli have no noise variance"):
+        gp.condition_laplace(RBF(), X, CLASSES, gp.Bernoulli()).var(X[:3], noise=True)
+
+
+def test_labels_without_signs():
+    got = gp.Bernoulli().log_density(np.array([2.0]), np.array([0], np.uint8))
+    np.testing.assert_allclose(got, -np.log1p(np.exp(2.0)))
+
+
+def test_no_points():
+    with pytest.raises(ValueError, match="there are no points"):
+        gp.condition_laplace(RBF(), X[:0], CLASSES[:0], gp.Bernoulli())
+    with pytest.raises(ValueError, match="there are no points"):
+        gp.variational_bound(RBF(), X[:0], Y[:0], X[:2], np.zeros(2), np.eye(2), gp.Gaussian())

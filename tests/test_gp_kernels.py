@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -234,9 +236,6 @@ def test_kernels_are_trees():
 
 
 def test_kernels_of_ones_own():
-    import dataclasses
-    from typing import Any
-
     @dataclasses.dataclass(frozen=True)
     class Brownian(kernels.Kernel):
         rate: Any = 1.0
@@ -278,3 +277,112 @@ def test_bad_input():
 def test_tiles_are_smaller_than_these_matrices():
     assert tiles.ROWS < 600
     assert tiles.IN_ONE_TILE < 600 * 513
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.1), Matern(0.1, nu=2.5), ExpSineSquared(1.0, 0.7)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_derivatives_do_not_depend_on_where_zero_is(kernel, dtype):
+    exact = dtype(2.0) ** -6  # so that times after the shift are the same numbers
+    t = (np.random.default_rng(0).integers(0, 200, 60) * exact).astype(dtype)
+    shift = dtype(2**30 if dtype is np.float64 else 2**12)
+    W = np.random.default_rng(1).standard_normal((60, 60)).astype(dtype)
+
+    def slope(t):
+        found = ld.grad(lambda kernel, t: np.sum(W * kernel(t)), argnums=(0, 1))(kernel, t)
+        return np.concatenate([np.ravel(leaf) for leaf in flatten(found)[0]])
+
+    near, far = slope(t), slope(t + shift)
+    np.testing.assert_allclose(far, near, rtol=1e-3 if dtype is np.float32 else 1e-10, atol=1e-3)
+
+
+@dataclasses.dataclass(eq=False)
+class Power(kernels.Kernel):
+    """One with more than its fields."""
+
+    scale: Any = 1.0
+    p = 2
+
+    def between(self, F, G):
+        return self.scale * (1 + F @ G.T) ** self.p
+
+    def variances(self, F):
+        return self.scale * (1 + np.sum(F * F, axis=1)) ** self.p
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Squared(kernels.Kernel):
+    """One that changes its number when it is made."""
+
+    scale: Any = 3.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "scale", self.scale**2)
+
+    def between(self, F, G):
+        return self.scale * np.exp(-np.abs(F - G.T))
+
+    def variances(self, F):
+        return self.scale
+
+
+@dataclasses.dataclass(frozen=True)
+class Clipped(kernels.Kernel):
+    """One whose bounds are part of what it computes."""
+
+    scale: Any = 1.0
+    clip_bounds: tuple = dataclasses.field(default=(0.0, 1.0), metadata={"static": True})
+
+    def between(self, F, G):
+        return self.scale * np.clip(F @ G.T, *self.clip_bounds)
+
+    def variances(self, F):
+        return self.scale * np.clip(F[:, 0] ** 2, *self.clip_bounds)
+
+
+def test_what_kernels_carry_besides_their_numbers():
+    X = np.arange(1.0, 4.0)
+    kernel = Power()
+    for power in (2, 3, 2, 5):
+        kernel.p = power
+        np.testing.assert_allclose(np.diag(kernel(X)), kernel.diag(X))
+        np.testing.assert_allclose(kernel(X), (1 + np.multiply.outer(X, X)) ** power)
+        slope = ld.grad(lambda scale, kernel=kernel: np.sum(scale * kernel(X)))(1.0)
+        np.testing.assert_allclose(slope, np.sum(kernel(X)))
+    np.testing.assert_allclose(np.diag(Squared()(X)), 9.0)
+    for top in (1.0, 5.0, 1.0):
+        kernel = Clipped(1.0, (0.0, top))
+        np.testing.assert_allclose(np.diag(kernel(X)), kernel.diag(X))
+
+
+def test_functions_that_are_made_anew_need_no_program_of_their_own():
+    X = np.random.default_rng(0).standard_normal((5, 1))
+    before = tiles._program_of.cache_info().misses
+    for factor in (1.0, 2.0, 3.0):
+        kernel = (1.0 * RBF().warped(lambda p, X, factor=factor: factor * X, ())).on([0])
+        np.testing.assert_allclose(kernel(X), RBF()(factor * X))
+    assert tiles._program_of.cache_info().misses <= before + 1
+
+
+@pytest.mark.parametrize(
+    ("nu", "r"), [(2.0, 1e-160), (50.0, 1e-8), (200.0, 0.1), (200.0, 1e-300), (0.3, 1e-200)]
+)
+def test_matern_where_bessel_functions_are_too_large(nu, r):
+    mpmath = pytest.importorskip("mpmath")
+    s = mpmath.sqrt(2 * nu) * mpmath.mpf(r)
+    expected = 2 ** mpmath.mpf(1 - nu) / mpmath.gamma(nu) * s**nu * mpmath.besselk(nu, s)
+    np.testing.assert_allclose(Matern(nu=nu)(np.array([0.0]), np.array([r])), float(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "other", [DotProduct(), ArcCosine(), Coregionalized(RBF(), np.ones((2, 1)), np.ones(2))]
+)
+def test_kernels_without_noise_have_none(other):
+    F = other.features(np.array([[0.5, 0.0], [1.5, 1.0]]))
+    assert other.noise(F) == 0.0
+    product = RBF() * other
+    assert product.noise(product.features(np.array([[0.5, 0.0], [1.5, 1.0]]))) == 0.0
+
+
+def test_columns_by_numpys_integers():
+    X = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(RBF().on(np.int64(1))(X), RBF()(X[:, 1]))

@@ -228,3 +228,37 @@ def test_bad_input():
         gp.condition_sparse(KERNEL, X, Y, Z, 0.1, method="vfe")
     with pytest.raises(np.linalg.LinAlgError, match="look for NaN and infinity"):
         gp.log_marginal_likelihood(np.nan * RBF(), X, Y, 0.1)
+
+
+def test_means_take_points_as_a_matrix():
+    t, y = np.linspace(0, 3, 20), np.sin(np.linspace(0, 3, 20))
+
+    def mean(X):
+        return 0.1 * X[:, 0]
+
+    posterior = gp.condition(RBF(), t, y, 0.1, mean)
+    expected = gp.condition(RBF(), t, y - 0.1 * t, 0.1)
+    np.testing.assert_allclose(posterior.mean(t[:4]), expected.mean(t[:4]) + 0.1 * t[:4])
+    np.testing.assert_allclose(posterior.leave_one_out()[0], expected.leave_one_out()[0] + 0.1 * t)
+    np.testing.assert_allclose(
+        gp.log_marginal_likelihood(RBF(), t, y, 0.1, mean), expected.log_marginal_likelihood()
+    )
+    assert gp.expected_improvement(posterior, t[:4], 0.0).shape == (4,)
+    m, R = np.zeros(5), np.eye(5)
+    for call in (
+        lambda mean: gp.condition(RBF(), t, y, 0.1, mean),
+        lambda mean: gp.log_marginal_likelihood(RBF(), t, y, 0.1, mean),
+        lambda mean: gp.variational_bound(RBF(), t, y, t[::4], m, R, gp.Gaussian(0.1), mean=mean),
+        lambda mean: gp.laplace_log_likelihood(RBF(), t, y, gp.Gaussian(0.1), mean),
+    ):
+        with pytest.raises(ValueError, match=r"mean of shape \(20, 1\) for y of shape \(20,\)"):
+            call(lambda X: 0.1 * X)
+    with pytest.raises(ValueError, match="give a function of points"):
+        gp.condition(RBF(), t, y, 0.1, mean=0.5 * y).mean(t + 9)
+
+
+def test_draws_where_nothing_is_uncertain():
+    posterior = gp.condition(RBF(), X[:8], Y[:8], 0.0)
+    with pytest.warns(RuntimeWarning, match="singular to working precision"):
+        draws = posterior.sample(X[:8], 0, 3)
+    np.testing.assert_allclose(draws, np.tile(Y[:8], (3, 1)), atol=1e-4)

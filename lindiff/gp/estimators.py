@@ -28,7 +28,7 @@ from lindiff.gp.fitting import fit, inducing_points, kernel_for
 from lindiff.gp.hyperparameters import Hyperparameters
 from lindiff.gp.kernels import Kernel
 from lindiff.gp.kernels.translated import from_sklearn
-from lindiff.gp.laplace import condition_laplace
+from lindiff.gp.laplace import condition_laplace, laplace_log_likelihood
 from lindiff.gp.likelihoods import Bernoulli
 from lindiff.gp.regression import condition, log_marginal_likelihood
 from lindiff.gp.sparse import condition_sparse, sparse_bound
@@ -223,7 +223,7 @@ class GaussianProcessRegressor(_Regressor):
     normalize_y : bool
         Whether targets are scaled to mean 0 and variance 1.
     copy_X_train : bool
-        As in scikit-learn: whether points are copied.
+        Whether `X_train_` is a copy; predictions are from one in any case.
     n_targets : int, optional
         As in scikit-learn; the data say it.
     random_state : int, RandomState or None
@@ -267,8 +267,7 @@ class GaussianProcessRegressor(_Regressor):
 
     def fit(self, X: Any, y: Any) -> Any:
         super().fit(X, y)
-        if self.copy_X_train:
-            self.X_train_ = np.array(self.X_train_)
+        self.X_train_ = self._posterior.X if self.copy_X_train else self.X_train_
         self.L_, self.alpha_ = self._posterior.L, self._posterior.alpha
         return self
 
@@ -388,6 +387,10 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         As in `GaussianProcessRegressor`; its noise is one of the process.
     optimizer : "fmin_l_bfgs_b" or None
     n_restarts_optimizer : int
+    warm_start : bool
+        Whether a search begins with the kernels that were found before.
+    multi_class : "one_vs_rest"
+        As in scikit-learn; there is no other way here.
     likelihood : Likelihood, optional
         Of two classes; by default `lindiff.gp.Bernoulli` with logits, as scikit-learn's.
     random_state : int, RandomState or None
@@ -395,6 +398,9 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : (c,) array
+    n_classes_ : int
+    kernel_ : Kernel
+        That of two classes; of more, `kernels_` has them.
     kernels_ : list of Kernel
         With the numbers that were found: one for two classes, else one for each class against the others.
     log_marginal_likelihood_value_ : float
@@ -415,10 +421,13 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         *,
         optimizer: Any = "fmin_l_bfgs_b",
         n_restarts_optimizer: int = 0,
+        warm_start: bool = False,
+        multi_class: str = "one_vs_rest",
         likelihood: Any = None,
         random_state: Any = None,
     ) -> None:
         self.kernel, self.optimizer, self.n_restarts_optimizer = kernel, optimizer, n_restarts_optimizer
+        self.warm_start, self.multi_class = warm_start, multi_class
         self.likelihood, self.random_state = likelihood, random_state
 
     def fit(self, X: Any, y: Any) -> Any:
@@ -436,6 +445,8 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
+        if self.multi_class != "one_vs_rest":
+            raise ValueError(f"Unknown multi-class mode {self.multi_class}: there is 'one_vs_rest'")
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -443,10 +454,12 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
                 f"class (only class {self.classes_[0]} is present)"
             )
         likelihood = Bernoulli() if self.likelihood is None else self.likelihood
-        kernel = self._start(X)
         sought = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        starts: list[Kernel] = [self._start(X)] * len(sought)
+        if self.warm_start and len(getattr(self, "kernels_", ())) == len(sought):
+            starts = [*self.kernels_]
         self._posteriors = []
-        for k in sought:
+        for k, kernel in zip(sought, starts, strict=True):
             of_class = (numbers == k).astype(np.float64)
             found = kernel
             if self.optimizer is not None:
@@ -454,7 +467,8 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
                 restarts, rng = self.n_restarts_optimizer, _seed(self.random_state)
                 found = fit(X, of_class, kernel, likelihood=likelihood, restarts=restarts, rng=rng).kernel
             self._posteriors.append(condition_laplace(found, X, of_class, likelihood))
-        self.kernels_ = [posterior.kernel for posterior in self._posteriors]
+        self.kernels_: list[Kernel] = [posterior.kernel for posterior in self._posteriors]
+        self.kernel_, self.n_classes_ = self.kernels_[0], len(self.classes_)
         self.log_marginal_likelihood_value_ = float(np.mean([p.log_likelihood for p in self._posteriors]))
         return self
 
@@ -463,6 +477,45 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             return from_sklearn(self.kernel)
         start: Any = kernel_for(X, np.array([-1.0, 1.0]))
         return start.k1  # of variance one, without noise
+
+    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
+        """Laplace's approximation at logarithms `theta` of the kernel's numbers, of two classes.
+
+        Parameters
+        ----------
+        theta : (k,) array, optional
+            By default that of the fitted kernel, or kernels.
+        eval_gradient : bool
+            Whether the gradient by theta is returned, too.
+
+        Returns
+        -------
+        number, or (number, (k,) array)
+        """
+        check_is_fitted(self)
+        if theta is None:
+            return self.log_marginal_likelihood_value_
+        if len(self._posteriors) > 1:
+            raise ValueError("theta is that of one kernel; there is one for each class: see kernels_")
+        posterior, hyper = self._posteriors[0], Hyperparameters(self.kernel_)
+        X, y = posterior.X, posterior.y
+
+        def of_theta(theta: Any) -> Any:
+            return laplace_log_likelihood(hyper.kernel_at(theta), X, y, posterior.likelihood)
+
+        theta = np.asarray(theta, np.float64)
+        if not eval_gradient:
+            return float(of_theta(theta))
+        value, gradient = value_and_grad(of_theta)(theta)
+        return float(value), gradient
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Any, Any]:
+        """Of the process behind two classes, at points: (m,) and (m,)."""
+        check_is_fitted(self)
+        if len(self._posteriors) > 1:
+            raise ValueError("latent_mean_and_variance is for two classes")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._posteriors[0].mean_and_var(X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of classes at points: (m, c)."""

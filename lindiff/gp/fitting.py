@@ -12,10 +12,12 @@ import scipy.cluster.vq
 import scipy.optimize
 
 from lindiff.gp.hyperparameters import Hyperparameters
+from lindiff.gp.jitter import hearing
 from lindiff.gp.kernels import RBF, ConstantKernel, Kernel, WhiteKernel
+from lindiff.gp.kernels.translated import from_sklearn
 from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
 from lindiff.gp.likelihoods import Likelihood
-from lindiff.gp.points import as_points
+from lindiff.gp.points import as_points, own
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood, residuals
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, sparse_bound
 from lindiff.statespace.priors import log_densities
@@ -86,10 +88,17 @@ def inducing_points(X: Any, count: int, rng: Any = None) -> Any:
     scales = np.std(X, axis=0)
     scales = np.where(scales > 0, scales, 1.0)
     first = rows[rng.choice(len(rows), count, replace=False)] / scales
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of clusters that became empty, whose means stay
-        means, _ = scipy.cluster.vq.kmeans2(X / scales, first, iter=10, minit="matrix")
-    return np.asarray(means * scales, X.dtype)
+    return np.asarray(_means(X / scales, first) * scales, X.dtype)
+
+
+def _means(X: Any, means: Any) -> Any:
+    """Ten steps of Lloyd's method; clusters that became empty stay where they are."""
+    for _ in range(10):
+        nearest, _ = scipy.cluster.vq.vq(X, means)
+        counts = np.bincount(nearest, minlength=len(means))
+        sums = np.stack([np.bincount(nearest, x, len(means)) for x in X.T], axis=1)
+        means = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], means)
+    return means
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -214,13 +223,13 @@ def fit(
     >>> found.posterior().mean(np.array([np.pi / 2])).round(1)
     array([1.])
     """
-    X = as_points(X)
-    y = residuals("fit", X, y, None)
+    X = own(as_points(X))
+    y = own(residuals("fit", X, y, None))
     if not len(X):
         raise ValueError("fit: there are no points")
     if likelihood is not None and (inducing is not None or np.any(noise_var)):
         raise ValueError("fit: with a likelihood there are no inducing points and no noise_var")
-    kernel = kernel_for(X, y) if kernel is None else kernel
+    kernel = kernel_for(X, y) if kernel is None else from_sklearn(kernel)
     rng = np.random.default_rng(rng)
     Z = None
     if inducing is not None:
@@ -302,22 +311,22 @@ class _Problem:
     def _evaluated(self, x: Any) -> tuple[float, Any]:
         """What the search minimizes, and its gradient; far above all seen where nothing can be computed."""
         self._evaluations += 1
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
+        try:
+            with hearing(self._jittered):
                 value, gradient = self._value_and_grad(x)
-            except np.linalg.LinAlgError:
-                if not np.isfinite(self.best_value):
-                    raise
-                return abs(self.best_value) * 10 + 1e10, np.zeros_like(x)
-        self._jittered += [str(w.message) for w in caught if "working precision" in str(w.message)]
+        except np.linalg.LinAlgError:
+            if not np.isfinite(self.best_value):
+                raise
+            return self._above(), np.zeros_like(x)
         if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
-            return abs(self.best_value) * 10 + 1e10 if np.isfinite(self.best_value) else 1e25, np.zeros_like(
-                x
-            )
+            return self._above(), np.zeros_like(x)
         if value > self.best_value:
             self.best, self.best_value = x.copy(), float(value)
         return -float(value), -np.asarray(gradient, np.float64)
+
+    def _above(self) -> float:
+        """A number far above all that were seen."""
+        return abs(self.best_value) * 10 + 1e10 if np.isfinite(self.best_value) else 1e25
 
     def _iterated(self, intermediate_result: Any) -> None:
         self._iteration += 1
@@ -355,11 +364,13 @@ class _Problem:
     def result(self) -> FitResult:
         theta, Z = self.split(self.best)
         kernel = self.hyper.kernel_at(theta)
+        with hearing(self._jittered):
+            log_likelihood = self.data.log_likelihood(kernel, Z)
         if self._jittered:
             warnings.warn(f"fit: {self._jittered[-1]}", RuntimeWarning, stacklevel=3)
         return FitResult(
             kernel,
-            self.data.log_likelihood(kernel, Z),
+            log_likelihood,
             Z,
             self._converged,
             self._message,

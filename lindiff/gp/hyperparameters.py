@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -24,19 +25,29 @@ class _Parameter(NamedTuple):
     transform: Transform
 
 
-def _fields(kernel: Kernel, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Names, numbers and bounds of a kernel's parameters; names of parts are joined by two underscores."""
-    for of in dataclasses.fields(kernel):  # type: ignore[arg-type]
-        if of.metadata.get("static"):
-            continue
-        x = getattr(kernel, of.name)
-        if isinstance(x, Kernel):
-            yield from _fields(x, f"{prefix}{of.name}__")
-        elif hasattr(kernel, f"{of.name}_bounds"):
+def _fields(kernel: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Names, numbers and bounds of a kernel's parameters, by the alphabet as in scikit-learn.
+
+    Names of parts are joined by two underscores; kernels may be in tuples, lists and dicts.
+    """
+    for name, x in sorted(_children(kernel)):
+        if isinstance(x, Kernel) or (not dataclasses.is_dataclass(x) and _has_kernels(x)):
+            yield from _fields(x, f"{prefix}{name}__")
+        elif hasattr(kernel, f"{name}_bounds"):
             x = np.asarray(x, np.float64) if isinstance(x, (list, tuple)) else x
-            yield f"{prefix}{of.name}", x, getattr(kernel, f"{of.name}_bounds")
+            yield f"{prefix}{name}", x, getattr(kernel, f"{name}_bounds")
         elif x is not None:
-            yield f"{prefix}{of.name}", x, None
+            yield f"{prefix}{name}", x, None
+
+
+def _children(tree: Any) -> list[tuple[str, Any]]:
+    return [(str(key), pytree.item(tree, key)) for key in pytree.keys(tree)]
+
+
+def _has_kernels(tree: Any) -> bool:
+    if isinstance(tree, Kernel):
+        return True
+    return pytree.is_tree(tree) and any(_has_kernels(x) for _, x in _children(tree))
 
 
 class Hyperparameters:
@@ -101,6 +112,8 @@ class Hyperparameters:
 
     def kernel_at(self, theta: Any) -> Kernel:
         """The kernel at a vector; differentiable."""
+        if np.shape(theta) != self.theta.shape:
+            raise ValueError(f"theta has shape {np.shape(theta)}; {len(self.theta)} numbers are searched for")
         return with_values(
             self.kernel, self.values_at(np.asarray(theta) if isinstance(theta, list) else theta)
         )
@@ -130,18 +143,26 @@ def _like(x: Any, numbers: Any) -> Any:
     return restore(found)
 
 
-def with_values(kernel: Kernel, values: Mapping[str, Any]) -> Kernel:
+def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
     """The kernel with other numbers, by names; of no others."""
     changed: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
+    names = [name for name, _ in _children(kernel)]
     for name, x in values.items():
         first, _, rest = name.partition("__")
-        if not hasattr(kernel, first):
+        if first not in names:
             raise ValueError(f"the kernel {kernel!r} has no {first!r}")
         if rest:
             parts.setdefault(first, {})[rest] = x
         else:
             changed[first] = x
+    if not values:
+        return kernel
     for first, of_part in parts.items():
-        changed[first] = with_values(getattr(kernel, first), of_part)
-    return dataclasses.replace(kernel, **changed) if changed else kernel  # type: ignore[type-var]
+        changed[first] = with_values(dict(_children(kernel))[first], of_part)
+    if not dataclasses.is_dataclass(kernel):
+        return pytree.replace(kernel, [changed.get(name, x) for name, x in _children(kernel)])
+    other = copy.copy(kernel)  # with whatever else it carries
+    for name, x in changed.items():
+        object.__setattr__(other, name, x)
+    return other

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,11 +14,33 @@ from lindiff.core.variable import value
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.linalg import potrf
 
-__all__ = ["factor", "with_jitter"]
+__all__ = ["factor", "hearing", "with_jitter"]
 
 T = TypeVar("T")
 
 LARGEST = 1e-4  # of the mean variance
+
+
+# Where messages go instead of to warnings, of a search that makes many.
+_heard: ContextVar[list[str] | None] = ContextVar("_heard", default=None)
+
+
+@contextmanager
+def hearing(messages: list[str]) -> Iterator[None]:
+    """Within it what would be warnings of added jitter are appended to a list; of this thread alone."""
+    token = _heard.set(messages)
+    try:
+        yield
+    finally:
+        _heard.reset(token)
+
+
+def _tell(message: str) -> None:
+    messages = _heard.get()
+    if messages is None:
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+    else:
+        messages.append(message)
 
 
 def with_jitter(attempt: Callable[[Any], T], variances: Any, name: str) -> T:
@@ -58,18 +82,18 @@ def with_jitter(attempt: Callable[[Any], T], variances: Any, name: str) -> T:
         except np.linalg.LinAlgError:
             jitter *= 10
             continue
-        warnings.warn(
+        _tell(
             f"{name}: the covariances are singular to working precision, {jitter:.1e} was added to their "
-            f"diagonal; a noise variance, or fewer points at the same place, make that unnecessary",
-            RuntimeWarning,
-            stacklevel=3,
+            f"diagonal; a noise variance, or fewer points at the same place, make that unnecessary"
         )
         return found
     raise np.linalg.LinAlgError(f"{reason}; a jitter of {LARGEST:g} of the mean variance is not enough")
 
 
-def factor(K: Any, name: str) -> Any:
-    """The Cholesky factor of covariances, with jitter if need be."""
+def factor(K: Any, name: str, variances: Any = None) -> Any:
+    """The Cholesky factor of covariances, with jitter if need be: of `variances`, or of its diagonal."""
     return with_jitter(
-        lambda jitter: potrf(add_to_diagonal(+K, jitter) if jitter else K), np.diagonal(value(K)), name
+        lambda jitter: potrf(add_to_diagonal(+K, jitter) if jitter else K),
+        np.diagonal(value(K)) if variances is None else variances,
+        name,
     )

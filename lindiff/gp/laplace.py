@@ -7,6 +7,7 @@ likelihood, whose precision is ``K⁻¹ + W``: Rasmussen & Williams (2006), sect
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.gp.diagonals import add_to_diagonal
-from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.likelihoods import Likelihood
+from lindiff.gp.kernels.base import Kernel, is_none
+from lindiff.gp.likelihoods import Likelihood, noise_of
 from lindiff.gp.moving import Still, apart
-from lindiff.gp.points import as_points
-from lindiff.gp.regression import LatentPosterior, residuals
+from lindiff.gp.points import as_points, own
+from lindiff.gp.regression import LatentPosterior, mean_at, residuals
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -28,7 +29,7 @@ from lindiff.transforms.reverse import vjp
 __all__ = ["LaplacePosterior", "condition_laplace", "laplace_log_likelihood"]
 
 MOST_STEPS = 200
-MOST_HALVINGS = 30
+MOST_HALVINGS = 100
 NEAR = 1e-3  # to the mode, where heights differ by rounding alone
 
 
@@ -97,17 +98,19 @@ def condition_laplace(
     >>> posterior.expected(np.array([0.0, 3.0])).round(2)
     array([0.5, 0.7])
     """
-    X = as_points(X)
+    X = own(as_points(X))
     y = residuals("condition_laplace", X, y, None)
+    if not len(X):
+        raise ValueError("condition_laplace: there are no points")
     if y.ndim != 1:
         raise ValueError(f"condition_laplace: y is a vector, got shape {y.shape}")
     likelihood.check(y)
-    prior = 0.0 if mean is None else mean(X) if callable(mean) else mean
+    prior = mean_at("condition_laplace", X, y, mean)
     K, noise = kernel.smooth(X)
-    if not (type(noise) is float and noise == 0):
+    if not is_none(noise):
         K = add_to_diagonal(K, noise)
 
-    u = _mode(*apart((K, prior, likelihood)), y)
+    u = _mode(*apart((K, prior, likelihood, y)))
     f = u + prior
     g, W = likelihood.slopes(f, y)
     if not np.all(value(W) >= 0):
@@ -117,24 +120,21 @@ def condition_laplace(
         )
     curvature = _Curvature(K, W)
     found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * g) - sumlogdiag(curvature.L)
-    return LaplacePosterior(kernel, X, g, curvature.L, curvature.root, likelihood, found, f, mean)
+    return LaplacePosterior(kernel, X, own(y), g, curvature.L, curvature.root, likelihood, found, f, mean)
 
 
 @rule
-def _mode(moving: list[Any], still: Still, y: Any) -> Any:
-    """The mode u less the prior mean, ``u = K g(u)``, of (K, prior mean, likelihood).
+def _mode(moving: list[Any], still: Still) -> Any:
+    """The mode u less the prior mean, ``u = K g(u)``, of (K, prior mean, likelihood, observations).
 
     ``(I + K W) du = d(K g)`` at a fixed u, Rasmussen & Williams, eq. 5.24.
     """
-    K, prior, likelihood = still.tree(moving)
-    u = (
-        _mode(moving, still, y)
-        if depends_on_variables(moving)
-        else _found_mode(K, prior, likelihood, value(y))
-    )
+    K, prior, likelihood, y = still.tree(moving)
+    is_outer = depends_on_variables(moving)
+    u = _mode(moving, still) if is_outer else _found_mode(K, prior, likelihood, value(y))
 
     def of_fixed(*moving: Any) -> Any:
-        K, prior, likelihood = still.tree(moving)
+        K, prior, likelihood, y = still.tree(moving)
         return K @ likelihood.slopes(u + prior, y)[0]
 
     def push(moving_dot: list[Any]) -> Any:
@@ -197,7 +197,14 @@ def _found_mode(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
         if gain <= 4 * np.finfo(K.dtype).eps * abs(best):
             break
     last = K @ (a + newton(a, u))  # from where its error is squared
-    return last if np.max(np.abs(last - u)) <= NEAR else u
+    if np.max(np.abs(last - u)) <= NEAR * (1 + np.max(np.abs(u))):
+        return last
+    warnings.warn(
+        "condition_laplace: Newton's method has not found the mode; derivatives are not those of it",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return u
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -208,6 +215,7 @@ class LaplacePosterior(LatentPosterior):
     ----------
     kernel : Kernel
     X : (n, d) array
+    y : (n,) array
     alpha : (n,) array
         Slopes of the log likelihood at the mode.
     L : (n, n) array
@@ -224,6 +232,7 @@ class LaplacePosterior(LatentPosterior):
 
     kernel: Kernel
     X: Any
+    y: Any
     alpha: Any
     L: Any
     root: Any
@@ -231,7 +240,11 @@ class LaplacePosterior(LatentPosterior):
     log_likelihood: Any
     mode: Any
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
-    noise: Any = 0.0
+
+    @property
+    def noise(self) -> Any:
+        """Variance of the noise, of a `Gaussian` likelihood."""
+        return noise_of(self.likelihood)
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
         return (trsm(self.L, K * self.root, transpose=True, rightside=True),)

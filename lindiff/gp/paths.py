@@ -21,6 +21,7 @@ from lindiff.gp.kernels import (
     Warped,
     WhiteKernel,
 )
+from lindiff.gp.kernels.stationary import as_scale
 from lindiff.gp.points import as_points
 from lindiff.gp.regression import Posterior
 from lindiff.linalg import trsm
@@ -133,7 +134,7 @@ def _wave(kernel: Kernel, dimension: int, rng: Any, count: int) -> Features:
     shifts = rng.uniform(0, 2 * np.pi, count)
 
     def wave(X: Any) -> Any:
-        return np.sqrt(2 / count) * np.cos(kernel.features(X) @ frequencies.T + shifts)
+        return np.sqrt(2 / count) * np.cos(X / as_scale(kernel.length_scale) @ frequencies.T + shifts)
 
     return wave
 

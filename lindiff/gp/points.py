@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
 
-__all__ = ["as_points"]
+__all__ = ["as_points", "own"]
 
 
 def as_points(X: Any, like: Any = None) -> Any:
@@ -21,7 +22,7 @@ def as_points(X: Any, like: Any = None) -> Any:
     TypeError
         For what are no real numbers.
     """
-    X = as_array(X)
+    X = as_array(X.to_numpy() if hasattr(X, "to_numpy") else X)
     if X.dtype.kind not in "fiub":
         raise TypeError(f"points are real numbers, got dtype {X.dtype}")
     X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(np.float64)
@@ -33,3 +34,8 @@ def as_points(X: Any, like: Any = None) -> Any:
         if X.shape[1] != width:
             raise ValueError(f"points have {X.shape[1]} columns where the others have {width}")
     return X
+
+
+def own(x: Any) -> Any:
+    """A copy of what the caller may change later."""
+    return x if x is None or isinstance(x, Variable) else x.copy()

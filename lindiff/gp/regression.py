@@ -13,11 +13,12 @@ from lindiff.core.variable import value
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor, with_jitter
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.points import as_points
+from lindiff.gp.points import as_points, own
 from lindiff.linalg import gp_logpdf, potri, sumlogdiag, trsm
 from lindiff.rules._common import as_array
 
-__all__ = ["LatentPosterior", "Posterior", "condition", "log_marginal_likelihood", "residuals"]
+__all__ = ["LatentPosterior", "Posterior", "condition", "log_marginal_likelihood", "mean_at"]
+__all__ += ["residuals"]
 
 IN_ONE_BLOCK = 2**21  # covariances of new points with all data that predictions hold at a time
 
@@ -68,7 +69,8 @@ def log_marginal_likelihood(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0
     >>> ld.grad(lambda noise: gp.log_marginal_likelihood(gp.kernels.RBF(2.0), X, y, noise))(0.1).round(4)
     np.float64(-2.5407)
     """
-    X, r = as_points(X), residuals("log_marginal_likelihood", X, y, mean)
+    X = as_points(X)
+    r = residuals("log_marginal_likelihood", X, y, mean)
 
     def attempt(jitter: float) -> Any:
         K, noise = kernel.smooth(X)
@@ -80,7 +82,7 @@ def log_marginal_likelihood(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0
 
 def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
     """Observations without the mean of the process; raises for what does not fit."""
-    y = as_array(y)
+    y = as_array(y.to_numpy() if hasattr(y, "to_numpy") else y)
     y = y if y.dtype.kind == "f" else y.astype(np.float64)
     if y.ndim not in (1, 2) or len(y) != len(X):
         raise ValueError(f"{name}: y of shape {y.shape} for {len(X)} points: one row for each is needed")
@@ -89,13 +91,19 @@ def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
             raise ValueError(
                 f"{name}: {what} holds NaN or infinity; leave out the points that were not observed"
             )
-    if mean is None:
-        return y
-    mean = mean(X) if callable(mean) else mean
-    r = y - mean
-    if np.shape(r) != y.shape:
-        raise ValueError(f"{name}: mean of shape {np.shape(mean)} for y of shape {y.shape}")
-    return r
+    return y if mean is None else y - mean_at(name, X, y, mean)
+
+
+def mean_at(name: str, X: Any, y: Any, mean: Any) -> Any:
+    """The mean of a process at points (n, d), a number or like y."""
+    mean = 0.0 if mean is None else mean(X) if callable(mean) else mean
+    mean = np.stack(mean) if isinstance(mean, (list, tuple)) else mean
+    if np.ndim(mean) and np.shape(mean) != np.shape(y):
+        raise ValueError(
+            f"{name}: mean of shape {np.shape(mean)} for y of shape {np.shape(y)}; a function takes "
+            f"points (n, d)"
+        )
+    return mean
 
 
 def _noise_of(noise_var: Any, count: int) -> Any:
@@ -139,12 +147,13 @@ def condition(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = 
     >>> posterior.mean(np.array([0.5])).round(3), posterior.std(np.array([0.5])).round(3)
     (array([0.43]), array([0.134]))
     """
-    X, r = as_points(X), residuals("condition", X, y, mean)
+    X, y = own(as_points(X)), residuals("condition", X, y, None)
+    r = y - mean_at("condition", X, y, mean)
     K, noise = kernel.smooth(X)
     noise = noise + _noise_of(noise_var, len(X))
     L = factor(add_to_diagonal(K, noise), "condition")
     alpha = trsm(L, trsm(L, r[:, None] if r.ndim == 1 else r), transpose=True)
-    return Posterior(kernel, X, r, alpha[:, 0] if r.ndim == 1 else alpha, L, noise, mean)
+    return Posterior(kernel, X, own(y), r, alpha[:, 0] if r.ndim == 1 else alpha, L, noise, mean)
 
 
 class LatentPosterior:
@@ -175,13 +184,13 @@ class LatentPosterior:
 
     def prior_mean_at(self, X: Any) -> Any:
         """The mean of the process without data at points (m, d)."""
-        mean = self.prior_mean(X) if callable(self.prior_mean) else self.prior_mean
-        if np.ndim(mean) and np.shape(mean)[0] != len(X):
+        if self.prior_mean is not None and not callable(self.prior_mean) and np.ndim(self.prior_mean):
             raise ValueError(
-                f"{type(self).__name__}: the mean was given for {np.shape(mean)[0]} points, not for {len(X)} "
-                f"new ones: give a function of points"
+                f"{type(self).__name__}: the mean was given for {len(self.prior_mean)} points, not for new "
+                f"ones: give a function of points"
             )
-        return mean
+        like = self.alpha[:1] + np.zeros_like(X, shape=(len(X), *self.alpha.shape[1:]))
+        return mean_at(type(self).__name__, X, like, self.prior_mean)
 
     def var(self, X: Any, noise: Any = None) -> Any:
         """Variances of the process at points (m, d): (m,).
@@ -248,7 +257,8 @@ class LatentPosterior:
         Exact; m³/3 flops besides those of the covariances.  Differentiable for given random numbers.
         """
         mean = self.mean(X)
-        L = factor(self.cov(X), f"{type(self).__name__}.sample")
+        X = as_points(X, like=self.X)
+        L = factor(self.cov(X), f"{type(self).__name__}.sample", self.kernel.diag(X, noisy=False))
         rng = np.random.default_rng(rng)
         normal = placed(rng.standard_normal((size, *np.shape(mean))).astype(mean.dtype), mean)
         if mean.ndim == 1:
@@ -267,8 +277,8 @@ class Posterior(LatentPosterior):
     kernel : Kernel
     X : (n, d) array
         Where the process was observed.
-    r : (n,) or (n, k) array
-        Observations without the mean.
+    y, r : (n,) or (n, k) array
+        Observations, and these without the mean.
     alpha : (n,) or (n, k) array
         ``A⁻¹ r`` with the covariance A of the observations.
     L : (n, n) array
@@ -280,6 +290,7 @@ class Posterior(LatentPosterior):
 
     kernel: Kernel
     X: Any
+    y: Any
     r: Any
     alpha: Any
     L: Any
@@ -294,11 +305,10 @@ class Posterior(LatentPosterior):
 
         Notes
         -----
-        ``r_i - α_i / (A⁻¹)_ii`` and ``1 / (A⁻¹)_ii``, Rasmussen & Williams (2006), eq. 5.12; 2n³/3 flops.
+        ``y_i - α_i / (A⁻¹)_ii`` and ``1 / (A⁻¹)_ii``, Rasmussen & Williams (2006), eq. 5.12; 2n³/3 flops.
         """
         variance = 1 / np.diagonal(potri(self.L))
-        expected = self.r - self.alpha * (variance if self.alpha.ndim == 1 else variance[:, None])
-        return expected if self.prior_mean is None else expected + self.prior_mean_at(self.X), variance
+        return self.y - self.alpha * (variance if self.alpha.ndim == 1 else variance[:, None]), variance
 
     def log_marginal_likelihood(self) -> Any:
         """The log density of the observations."""

@@ -11,7 +11,7 @@ from lindiff.core.variable import value
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import with_jitter
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.points import as_points
+from lindiff.gp.points import as_points, own
 from lindiff.gp.regression import LatentPosterior, residuals
 from lindiff.gp.titsias import bound
 from lindiff.linalg import potrf, sumlogdiag, syrk, trsm
@@ -197,7 +197,7 @@ def condition_sparse(
         M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
         w = trsm(M, trsm(M, scaled.T @ r), transpose=True)
         alpha = trsm(L, w, transpose=True)
-        return SparsePosterior(kernel, Z, alpha[:, 0] if given == 1 else alpha, L, M, s, mean)
+        return SparsePosterior(kernel, own(Z), alpha[:, 0] if given == 1 else alpha, L, M, s, mean)
 
     return with_jitter(attempt, kernel.diag(Z, noisy=False), "condition_sparse")
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.gp.moving import Still
+from lindiff.gp.moving import Still, restorer
 from lindiff.programs import program
+from lindiff.programs.keys import constant_key
 from lindiff.transforms.reverse import vjp
 
 __all__ = ["Pulled", "Tiles", "between", "tiles_of"]
@@ -44,12 +45,8 @@ class _Form:
     """A tree of a kernel and features without its numbers; equal where it computes the same from them."""
 
     def __init__(self, tree: Any) -> None:
-        self.restore = pytree.flatten(tree)[1]
+        self.restore = restorer(tree)
         self._key = _key_of(tree)
-        try:
-            hash(self._key)
-        except TypeError:  # of what a kernel says to be constant: no other tree is equal
-            self._key = object()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Form) and self._key == other._key
@@ -65,9 +62,23 @@ def _key_of(tree: Any) -> Any:
     children = tuple((key, _key_of(pytree.item(tree, key))) for key in pytree.keys(tree))
     if not dataclasses.is_dataclass(tree):
         return type(tree), children
-    static = [f.name for f in dataclasses.fields(tree) if f.name not in pytree.keys(tree)]
-    said = tuple((name, getattr(tree, name)) for name in static if not name.endswith("_bounds"))
+    leaves = pytree.keys(tree)
+    carried = (
+        vars(tree)
+        if hasattr(tree, "__dict__")
+        else {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
+    )
+    said = tuple(
+        (name, _said(x))
+        for name, x in carried.items()
+        if name not in leaves and name.removesuffix("_bounds") not in leaves
+    )
     return type(tree), children, said
+
+
+def _said(x: Any) -> Any:
+    """What is no leaf, as a part of a key."""
+    return tuple(map(_said, x)) if type(x) is tuple else constant_key(x)
 
 
 @functools.lru_cache(maxsize=256)

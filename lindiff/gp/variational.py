@@ -14,9 +14,9 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.gp.jitter import with_jitter
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.likelihoods import Likelihood
-from lindiff.gp.points import as_points
-from lindiff.gp.regression import LatentPosterior, residuals
+from lindiff.gp.likelihoods import Likelihood, noise_of
+from lindiff.gp.points import as_points, own
+from lindiff.gp.regression import LatentPosterior, mean_at, residuals
 from lindiff.gp.sparse import JITTER, inducing_covariance
 from lindiff.linalg import potrf, potri, trmm, trsm
 from lindiff.transforms.reverse import vjp
@@ -87,6 +87,8 @@ def variational_bound(
     Z, r = as_points(Z, like=X), residuals("variational_bound", X, y, None)
     if r.ndim != 1:
         raise ValueError(f"variational_bound: y is a vector, got shape {r.shape}")
+    if not len(X):
+        raise ValueError("variational_bound: there are no points")
     _check(m, R, len(Z))
     likelihood.check(r)
     R = np.tril(R)
@@ -98,7 +100,7 @@ def variational_bound(
 
     A = with_jitter(attempt, kernel.diag(Z, noisy=False), "variational_bound")
     AR = trmm(R, A, rightside=True)
-    prior = 0.0 if mean is None else mean(X) if callable(mean) else mean
+    prior = mean_at("variational_bound", X, r, mean)
     var = kernel.diag(X) + np.sum(AR * AR, axis=1) - np.sum(A * A, axis=1)
     expected = np.sum(likelihood.expected_log_density(A @ m + prior, np.maximum(var, 0), r))
     scale = 1.0 if total is None else total / len(X)
@@ -213,7 +215,7 @@ def variational_posterior(
     -------
     VariationalPosterior
     """
-    Z = as_points(Z)
+    Z = own(as_points(Z))
     _check(m, R, len(Z))
 
     def attempt(more: float) -> Any:
@@ -250,7 +252,11 @@ class VariationalPosterior(LatentPosterior):
     R: Any
     likelihood: Likelihood
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
-    noise: Any = 0.0
+
+    @property
+    def noise(self) -> Any:
+        """Variance of the noise, of a `Gaussian` likelihood."""
+        return noise_of(self.likelihood)
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
         A = trsm(self.L, K, transpose=True, rightside=True, overwrite_a=True)

@@ -16,7 +16,7 @@ from lindiff.gp.points import as_points
 
 __all__ = [
     *("BOUNDS", "STATIC", "Active", "Bounds", "ConstantKernel", "Exponentiation", "Kernel", "Product", "Sum"),
-    "Warped",
+    *("Warped", "is_none"),
 ]
 
 # Of a search: a field of numbers greater than zero has one beside it, called `name_bounds`.
@@ -51,8 +51,15 @@ class Kernel:
         """What the kernel looks at of each point: a tree of arrays with a row for each."""
         return X
 
+    def of_features(self) -> Kernel:
+        """The kernel that `between` is of, another one where features are all that this one does."""
+        return self
+
     def between(self, F: Any, G: Any) -> Any:
-        """Covariances between all points of features F and of G, (n, m), or what broadcasts to it."""
+        """Covariances between points of features F and of G, (n, m), or what broadcasts to it.
+
+        Of each pair by itself: it is asked of parts of the points.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method 'between'")
 
     def variances(self, F: Any) -> Any:
@@ -82,7 +89,7 @@ class Kernel:
         if Z is not None:
             return covariances(self, F, self.features(as_points(Z, like=X)))
         K, noise = covariances(self, F), self.noise(F)
-        if type(noise) is float and noise == 0:
+        if is_none(noise):
             return K
         return add_to_diagonal(K, noise)
 
@@ -117,7 +124,7 @@ class Kernel:
 
     def on(self, columns: int | Sequence[int]) -> Kernel:
         """The kernel of some columns of the points."""
-        return Active(self, (columns,) if isinstance(columns, int) else tuple(columns))
+        return Active(self, (int(columns),) if np.ndim(columns) == 0 else tuple(map(int, columns)))  # type: ignore
 
     def warped(self, function: Callable[[Any, Any], Any], params: Any = ()) -> Kernel:
         """The kernel of ``function(params, X)``: of features that a network finds, for example."""
@@ -149,6 +156,11 @@ def _shown(x: Any) -> str:
     if isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.kind == "f":
         return "[" + ", ".join(f"{number:.3g}" for number in x) + "]"
     return getattr(x, "__name__", None) or repr(x)
+
+
+def is_none(noise: Any) -> bool:
+    """Whether a kernel has no noise at all."""
+    return type(noise) is float and noise == 0
 
 
 def as_kernel(x: Any) -> Kernel:
@@ -198,6 +210,9 @@ class _OfTwo(Kernel):
     k1: Kernel
     k2: Kernel
 
+    def of_features(self) -> Kernel:
+        return dataclasses.replace(self, k1=self.k1.of_features(), k2=self.k2.of_features())
+
     def features(self, X: Any) -> Any:
         return self.k1.features(X), self.k2.features(X)
 
@@ -241,6 +256,8 @@ class Product(_OfTwo):
 
     def noise(self, F: Any) -> Any:
         first, second = self.k1.noise(F[0]), self.k2.noise(F[1])
+        if is_none(first) and is_none(second):
+            return 0.0
         return first * self.k2.variances(F[1]) + second * self.k1.variances(F[0]) + first * second
 
     def __repr__(self) -> str:
@@ -261,6 +278,9 @@ class Exponentiation(Kernel):
     kernel: Kernel
     exponent: float = field(default=2, metadata=STATIC)
 
+    def of_features(self) -> Kernel:
+        return dataclasses.replace(self, kernel=self.kernel.of_features())
+
     def features(self, X: Any) -> Any:
         return self.kernel.features(X)
 
@@ -272,7 +292,7 @@ class Exponentiation(Kernel):
 
     def noise(self, F: Any) -> Any:
         smooth, noise = self.kernel.variances(F), self.kernel.noise(F)
-        if type(noise) is float and noise == 0:
+        if is_none(noise):
             return 0.0
         return (smooth + noise) ** self.exponent - smooth**self.exponent
 
@@ -302,6 +322,9 @@ class Active(Kernel):
 
     kernel: Kernel
     columns: tuple[int, ...] = field(default=(), metadata=STATIC)
+
+    def of_features(self) -> Kernel:
+        return self.kernel.of_features()
 
     def features(self, X: Any) -> Any:
         if not all(-X.shape[1] <= k < X.shape[1] for k in self.columns):
@@ -354,6 +377,9 @@ class Warped(Kernel):
     kernel: Kernel
     function: Any = field(default=None, metadata=STATIC)
     params: Any = ()
+
+    def of_features(self) -> Kernel:
+        return self.kernel.of_features()
 
     def warp(self, X: Any) -> Any:
         """What the function makes of points (n, d): other points (n, e)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from lindiff.scipy import special
 
 __all__ = ["matern"]
 
+SERIES = 20  # terms of a power series
 FAR = 750.0  # the square root of q from which on exp(-√q) is zero
 
 
@@ -45,8 +47,19 @@ def _value(q: Any, nu: float) -> Any:
         return (1 + s + s * s / 3) * np.exp(-s)
     is_zero = np.equal(value(q), 0)
     s = np.where(is_zero, 1.0, s)
-    h = np.exp((1 - nu) * np.log(2) - special.gammaln(nu) + nu * np.log(s)) * special.kv(nu, s)
-    return np.where(is_zero, 1.0, h)
+    with np.errstate(over="ignore", invalid="ignore"):
+        h = np.exp((1 - nu) * np.log(2) - special.gammaln(nu) + nu * np.log(s)) * special.kv(nu, s)
+    is_small = is_zero | ~np.isfinite(value(h)) & (s < nu)
+    return np.where(is_small, _series(np.where(is_small, q, 0.0), nu), h)
+
+
+def _series(q: Any, nu: float) -> Any:
+    """``Σ_k (-q/4)ᵏ / (k! (ν-1) ⋯ (ν-k))``, where K_ν(√q) is too large a number: DLMF 10.31, 10.25.2."""
+    term = total = np.ones_like(q)
+    for k in range(1, min(SERIES, math.ceil(nu))):
+        term = -0.25 * term * q / (k * (nu - k))
+        total = total + term
+    return total
 
 
 def _slope(q: Any, nu: float) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
-from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
+from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel, is_none
 from lindiff.linalg import squared_distances
 
 __all__ = ["Coregionalized", "Gibbs"]
@@ -110,6 +111,9 @@ class Coregionalized(Kernel):
         others = [k for k in range(X.shape[1]) if k != column]
         return self.kernel.features(X[:, others]), which
 
+    def of_features(self) -> Kernel:
+        return dataclasses.replace(self, kernel=self.kernel.of_features())
+
     def _outputs(self) -> Any:
         return self.W @ self.W.T + np.diag(self.kappa)
 
@@ -123,4 +127,5 @@ class Coregionalized(Kernel):
         return self._own(F) * self.kernel.variances(F[0])
 
     def noise(self, F: Any) -> Any:
-        return self._own(F) * self.kernel.noise(F[0])
+        noise = self.kernel.noise(F[0])
+        return 0.0 if is_none(noise) else self._own(F) * noise

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
-from lindiff.gp.kernels.stationary import scaled
+from lindiff.gp.kernels.stationary import about_center, as_scale, check_scale
 from lindiff.linalg import squared_distances
 
 __all__ = ["ExpSineSquared", "SpectralMixture"]
@@ -45,11 +45,15 @@ class ExpSineSquared(Kernel):
     periodicity_bounds: Bounds = field(default=BOUNDS, metadata=STATIC)
 
     def features(self, X: Any) -> Any:
-        angles = 2 * np.pi * scaled(X, self.periodicity, "ExpSineSquared")
-        return np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / self.length_scale
+        check_scale(X, self.periodicity, "ExpSineSquared")
+        return X
 
     def between(self, F: Any, G: Any) -> Any:
-        return np.exp(-0.5 * squared_distances(F, G))
+        return np.exp(-0.5 * squared_distances(*map(self._on_circles, about_center(F, G))))
+
+    def _on_circles(self, X: Any) -> Any:
+        angles = 2 * np.pi * X / as_scale(self.periodicity)
+        return np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / self.length_scale
 
     def variances(self, F: Any) -> Any:
         return 1.0
@@ -97,18 +101,20 @@ class SpectralMixture(Kernel):
                 f"SpectralMixture: weights (Q,), means and scales (Q, d) of d = {X.shape[1]} columns are "
                 f"needed, got shapes {', '.join(map(str, shapes))}"
             )
-        found = []
-        for q in range(shapes[0][0]):
-            angles = 2 * np.pi * (X @ self.means[q])
-            waves = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-            found.append((waves * np.sqrt(self.weights[q]), 2 * np.pi * X * self.scales[q]))
-        return found
+        return X
 
     def between(self, F: Any, G: Any) -> Any:
-        return sum(
-            (waves @ others.T) * np.exp(-0.5 * squared_distances(of_x, of_z))
-            for (waves, of_x), (others, of_z) in zip(F, G, strict=True)
-        )
+        x, z = about_center(F, G)
+        return sum(self._part(q, x, z) for q in range(np.shape(self.weights)[0]))
+
+    def _part(self, q: int, x: Any, z: Any) -> Any:
+        waves = []
+        for points in (x, z):
+            angles = 2 * np.pi * (points @ self.means[q])
+            waves.append(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+        lengths = 2 * np.pi * self.scales[q]
+        decay = np.exp(-0.5 * squared_distances(x * lengths, z * lengths))
+        return self.weights[q] * (waves[0] @ waves[1].T) * decay
 
     def variances(self, F: Any) -> Any:
         return np.sum(self.weights)

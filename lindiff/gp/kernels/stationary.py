@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import value
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
 from lindiff.gp.kernels.matern import matern
 from lindiff.linalg import squared_distances
 
-__all__ = ["RBF", "Matern", "RationalQuadratic", "Stationary", "WhiteKernel"]
+__all__ = [
+    *("RBF", "Matern", "RationalQuadratic", "Stationary", "WhiteKernel", "about_center", "as_scale"),
+    "check_scale",
+]
 
 
 class Stationary(Kernel):
@@ -20,10 +24,13 @@ class Stationary(Kernel):
     length_scale: Any
 
     def features(self, X: Any) -> Any:
-        return scaled(X, self.length_scale, type(self).__name__)
+        check_scale(X, self.length_scale, type(self).__name__)
+        return X
 
     def between(self, F: Any, G: Any) -> Any:
-        return self.of_squared(squared_distances(F, G))
+        x, z = about_center(F, G)
+        scale = as_scale(self.length_scale)
+        return self.of_squared(squared_distances(x / scale, z / scale))
 
     def of_squared(self, r2: Any) -> Any:
         """The kernel at squared distances."""
@@ -33,17 +40,28 @@ class Stationary(Kernel):
         return 1.0
 
 
-def scaled(X: Any, length_scale: Any, name: str) -> Any:
-    """Points in units of their length scales."""
-    if isinstance(length_scale, (list, tuple)):
-        length_scale = np.stack(length_scale)
-    shape = np.shape(length_scale)
+def about_center(F: Any, G: Any) -> tuple[Any, Any]:
+    """Points about a centre of theirs, on which a function of differences does not depend.
+
+    Far from zero the derivative by a scale would be one of large numbers that cancel.
+    """
+    center = np.mean(value(G), axis=0) if len(G) else 0.0
+    return F - center, G - center
+
+
+def as_scale(scale: Any) -> Any:
+    """A scale, or one for each column, which may be a list."""
+    return np.stack(scale) if isinstance(scale, (list, tuple)) else scale
+
+
+def check_scale(X: Any, scale: Any, name: str) -> None:
+    """Raise ValueError for scales that do not fit the points."""
+    shape = np.shape(as_scale(scale))
     if len(shape) > 1 or (len(shape) == 1 and shape[0] not in (1, X.shape[1])):
         raise ValueError(
             f"{name}: length_scale of shape {shape} for points of {X.shape[1]} columns: give a number, or "
             f"one for each column"
         )
-    return X / length_scale
 
 
 @dataclass(frozen=True, eq=False, repr=False)
