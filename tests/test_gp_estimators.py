@@ -48,7 +48,7 @@ def test_checks_of_sklearn(estimator, check):
         check(estimator)
 
 
-@pytest.mark.parametrize("y", [Y, TWO], ids=["one", "two"])
+@pytest.mark.parametrize("y", [Y, Y[:, None], TWO], ids=["one", "column", "two"])
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("optimizer", [None, "fmin_l_bfgs_b"])
 def test_predictions_of_sklearn(y, normalize, optimizer):
@@ -79,6 +79,21 @@ def test_before_fit_it_is_the_process():
     np.testing.assert_array_equal(mean, 0)
     np.testing.assert_allclose(std, np.sqrt(2))
     assert GaussianProcessRegressor(kernel).sample_y(NEW, 4).shape == (5, 4)
+
+
+@pytest.mark.parametrize("targets", [None, 1, 3])
+def test_numbers_of_targets(targets):
+    kernel = their_kernels.RBF(0.5)
+    ours, other = (
+        g(kernel, n_targets=targets) for g in (GaussianProcessRegressor, theirs.GaussianProcessRegressor)
+    )
+    for which in ({"return_std": True}, {"return_cov": True}):
+        for got, expected in zip(ours.predict(NEW, **which), other.predict(NEW, **which), strict=True):
+            np.testing.assert_allclose(got, expected)
+    assert ours.sample_y(NEW, 2).shape == other.sample_y(NEW, 2).shape
+    if targets == 3:
+        with pytest.raises(ValueError, match="number of targets seen"):
+            ours.fit(X, Y)
 
 
 def test_optimizers_of_ones_own():

@@ -51,6 +51,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     n_restarts_optimizer: int
     normalize_y: bool
     random_state: Any
+    n_targets: int | None = None
 
     # -- fitting ------------------------------------------------------------------------------------------
 
@@ -71,6 +72,12 @@ class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"alpha must be a scalar or an array with same number of entries as y. "
                 f"({np.shape(self.alpha)[0]} != {len(X)})"
+            )
+        count = 1 if y.ndim == 1 else y.shape[1]
+        if self.n_targets is not None and self.n_targets != count:
+            raise ValueError(
+                f"The number of targets seen in `y` is different from the parameter `n_targets`. Got {count} "
+                f"!= {self.n_targets}."
             )
         mean, std = np.zeros(y.shape[1:]), np.ones(y.shape[1:])
         if self.normalize_y:
@@ -171,24 +178,31 @@ class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         scale, posterior = self._y_train_std, self._posterior
         noise = self.kernel_.noise(self.kernel_.features(X))
-        if return_std:
-            mean, var = posterior.mean_and_var(X, noise)
-            std = np.sqrt(var)
-            mean = scale * mean + self._y_train_mean
-            return mean, std * scale if np.ndim(scale) == 0 else std[:, None] * scale
-        mean = scale * posterior.mean(X) + self._y_train_mean
         if return_cov:
             cov = posterior.cov(X, noise)
-            return mean, cov * scale**2 if np.ndim(scale) == 0 else cov[:, :, None] * scale**2
-        return mean
+            found = posterior.mean(X), cov * scale**2 if np.ndim(scale) == 0 else cov[:, :, None] * scale**2
+        else:
+            mean, var = posterior.mean_and_var(X, noise) if return_std else (posterior.mean(X), np.zeros(0))
+            std = np.sqrt(var)
+            found = mean, std * scale if np.ndim(scale) == 0 else std[:, None] * scale
+        mean = scale * found[0] + self._y_train_mean
+        if np.shape(scale) == (1,):  # one target in a column comes back as a vector
+            mean, found = mean[:, 0], (found[0], found[1][..., 0])
+        return (mean, found[1]) if return_std or return_cov else mean
 
     def _predicted_before(self, X: Any, return_std: bool, return_cov: bool) -> Any:
         X = check_array(X, dtype=np.float64)
         kernel = kernel_for(X, np.ones(1)) if self.kernel is None else from_sklearn(self.kernel)
-        mean = np.zeros(len(X))
+        several = self.n_targets is not None and self.n_targets > 1
+        shape = (self.n_targets,) if several else ()
+
+        def of_targets(x: Any) -> Any:
+            return np.broadcast_to(x[..., None], (*x.shape, *shape)).copy() if several else x
+
+        mean = of_targets(np.zeros(len(X)))
         if return_cov:
-            return mean, kernel(X)
-        return (mean, np.sqrt(kernel.diag(X))) if return_std else mean
+            return mean, of_targets(kernel(X))
+        return (mean, of_targets(np.sqrt(kernel.diag(X)))) if return_std else mean
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
         """Draws of targets at points: (m, n_samples), or (m, k, n_samples)."""
@@ -225,7 +239,7 @@ class GaussianProcessRegressor(_Regressor):
     copy_X_train : bool
         Whether `X_train_` is a copy; predictions are from one in any case.
     n_targets : int, optional
-        As in scikit-learn; the data say it.
+        How many targets there are before `fit`, which raises a ValueError for another number.
     random_state : int, RandomState or None
         Of restarts.
 
