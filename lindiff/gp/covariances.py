@@ -7,7 +7,7 @@ that nothing of the size of the matrix is kept, and the matrix itself may be ove
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,7 @@ from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["OfFeatures", "covariances"]
-
-
-@runtime_checkable
-class OfFeatures(Protocol):
-    """A kernel that has another one once it has found the features of points."""
-
-    def of_features(self) -> Any:
-        """The other one."""
+__all__ = ["covariances"]
 
 
 def covariances(kernel: Any, F: Any, G: Any = None) -> Any:
@@ -40,7 +32,7 @@ def covariances(kernel: Any, F: Any, G: Any = None) -> Any:
     -----
     One array, its result.  That of F alone is symmetric, and computed by half; so are its derivatives.
     """
-    tree = (kernel.of_features(), F, G) if isinstance(kernel, OfFeatures) else (kernel, F, G)
+    tree = (kernel.of_features(), F, G)
     moving, still = apart(tree)
     return _covariances(moving, still) if moving else _filled(tree)
 

@@ -44,6 +44,7 @@ def bound(kernel: Any, F: Any, G: Any, added: float, total: Any, y: Any, s: Any)
 
     `added` is jitter, `total` the sum of the variances of the process at F, s the variance of the noise.
     """
+    kernel = kernel.of_features()
     moving, still = apart(((kernel, F, G), (total, y, s)))
     if moving:
         return _bound(moving, still, added)
