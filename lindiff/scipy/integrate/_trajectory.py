@@ -87,22 +87,29 @@ class Problem:
         self.times_move = times_move
         self._witnessed: Witnessed | None = None
         self._begins: tuple[Any, ...] | None = None
+        self._states: Any = None
         self._own: Any = None
         self._accuracy = FINEST
 
     def learn(self, states: Any) -> None:
-        """How accurate the solution is, by plain states of it: of what derivatives make of it, once."""
+        """Keep plain states of the solution, which say how accurate it is once a derivative asks."""
+        if self._states is None:
+            self._states = states
+
+    def _tolerances_of_derivatives(self) -> tuple[Any, float]:
+        """Those of the problem's own numbers, and the accuracy of what derivatives make of it."""
         if self._own is None:
             rtol, atol = self.tolerances
-            self._own = np.array(np.broadcast_to(atol, states.shape[1:]), np.float64)
-            self._accuracy = accuracy_of(states, rtol, self._own)
+            self._own = np.array(np.broadcast_to(atol, self._states.shape[1:]), np.float64)
+            self._accuracy = accuracy_of(self._states, rtol, self._own)
+        return self._own, self._accuracy
 
     def other(self, field: Field, with_state: bool = False) -> Problem:
         """What a derivative makes of it; ``with_state``, its state begins with that of the problem."""
-        own = self._own if with_state else self._own[:0]
-        solve = partial(self._solve_other, own)
+        own, accuracy = self._tolerances_of_derivatives()
+        solve = partial(self._solve_other, own if with_state else own[:0])
         other = Problem(field, solve, self.of_others, times_move=self.times_move)
-        other._own, other._accuracy = self._own, self._accuracy
+        other._own, other._accuracy = own, accuracy
         return other
 
     def _solve_other(
