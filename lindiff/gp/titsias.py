@@ -48,10 +48,10 @@ def bound(kernel: Any, F: Any, G: Any, added: float, total: Any, y: Any, s: Any)
     moving, still = apart(((kernel, F, G), (total, y, s)))
     if moving:
         return _bound(moving, still, added)
-    return _of_matrices(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s).value
+    return _Factored(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s).value
 
 
-class _of_matrices:
+class _Factored:
     """The bound as a function of ``K_fu``, and of ``K_uu``, both of which it overwrites."""
 
     def __init__(self, K_fu: Any, K_uu: Any, added: float, total: Any, y: Any, s: Any) -> None:
@@ -71,7 +71,7 @@ class _of_matrices:
 def _bound(moving: list[Any], still: Still, added: float) -> Any:
     def whole(*moving: Any) -> Any:
         (kernel, F, G), rest = still.tree(moving)
-        return _of_matrices(covariances(kernel, F, G), covariances(kernel, G), added, *rest).value
+        return _Factored(covariances(kernel, F, G), covariances(kernel, G), added, *rest).value
 
     def push(moving_dot: list[Any]) -> Any:
         return jvp(whole, tuple(moving), tuple(moving_dot))[1]
@@ -84,7 +84,7 @@ def _bound(moving: list[Any], still: Still, added: float) -> Any:
         return _bound(moving, still, added), Differential((push,), (pull_of_whole,))
     if type(y) is not np.ndarray:
         return whole(*moving), Differential((push,), (pull_of_whole,))
-    found = _of_matrices(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s)
+    found = _Factored(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s)
 
     def pull(value_bar: Any) -> Any:
         if depends_on_variables(value_bar):
@@ -112,7 +112,7 @@ def _bound(moving: list[Any], still: Still, added: float) -> Any:
 class _Cotangents:
     """Of the arguments of the bound, in as few arrays as possible; that of K_fu by rows."""
 
-    def __init__(self, found: _of_matrices, total: Any, y: Any, s: Any, value_bar: Any) -> None:
+    def __init__(self, found: _Factored, total: Any, y: Any, s: Any, value_bar: Any) -> None:
         self._found, self._y, self._s, w = found, y, s, found.w
         n, k = y.shape
         self._scale = value_bar / s
