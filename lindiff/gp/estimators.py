@@ -87,8 +87,8 @@ class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.X_train_, self.y_train_ = X, (y - mean) / std
         kernel = kernel_for(X, self.y_train_) if self.kernel is None else from_sklearn(self.kernel)
         self.kernel_ = self._found(kernel)
-        self.log_marginal_likelihood_value_ = float(self._log_likelihood(self.kernel_))
         self._posterior = self._conditioned()
+        self.log_marginal_likelihood_value_ = float(self._found_log_likelihood())
         return self
 
     def _found(self, kernel: Kernel) -> Kernel:
@@ -99,6 +99,9 @@ class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _conditioned(self) -> Any:
         raise NotImplementedError
+
+    def _found_log_likelihood(self) -> Any:
+        return self._log_likelihood(self.kernel_)
 
     def _by_optimizer(self, kernel: Kernel) -> Kernel:
         """By a function ``optimizer(obj_func, initial_theta, bounds)`` as scikit-learn has it."""
@@ -308,6 +311,9 @@ class GaussianProcessRegressor(_Regressor):
 
     def _conditioned(self) -> Any:
         return condition(self.kernel_, self.X_train_, self.y_train_, self.alpha)
+
+    def _found_log_likelihood(self) -> Any:
+        return self._posterior.log_marginal_likelihood()
 
 
 class SparseGaussianProcessRegressor(_Regressor):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.gp.kernels.base import Kernel
+from lindiff.gp.moving import with_fields
 from lindiff.statespace.transforms import Transform, positive, unconstrained
 
 __all__ = ["Hyperparameters", "with_values"]
@@ -162,7 +162,4 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
         changed[first] = with_values(dict(_children(kernel))[first], of_part)
     if not dataclasses.is_dataclass(kernel):
         return pytree.replace(kernel, [changed.get(name, x) for name, x in _children(kernel)])
-    other = copy.copy(kernel)  # with whatever else it carries
-    for name, x in changed.items():
-        object.__setattr__(other, name, x)
-    return other
+    return with_fields(kernel, changed)

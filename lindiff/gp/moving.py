@@ -4,45 +4,44 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.variable import Variable, is_untraced, kept_constant
 
-__all__ = ["Still", "apart", "restorer"]
+__all__ = ["Still", "apart", "restorer", "with_fields"]
+
+
+def with_fields(node: Any, fields: Mapping[str, Any]) -> Any:
+    """A dataclass with other fields: a copy with whatever else it carries, which is not made anew."""
+    other = copy.copy(node)
+    for name, x in fields.items():
+        object.__setattr__(other, name, x)
+    return other
 
 
 def restorer(tree: Any) -> Callable[[Sequence[Any]], Any]:
-    """What puts leaves into their places of a tree, as it is now.
-
-    Dataclasses are copied with whatever else they carry, and are not made anew.
-    """
+    """What puts leaves into their places of a tree, as it is now."""
     if not pytree.is_tree(tree):
         return lambda leaves: leaves[0]
-    if not dataclasses.is_dataclass(tree):
-        keys, node = pytree.keys(tree), tree
-        parts = [restorer(pytree.item(tree, key)) for key in keys]
-        ends = np.cumsum([len(pytree.flatten(pytree.item(tree, key))[0]) for key in keys])
-        return lambda leaves: pytree.replace(node, _filled(parts, ends, leaves))
-    node, names = copy.copy(tree), pytree.keys(tree)
-    parts = [restorer(getattr(tree, name)) for name in names]
-    ends = np.cumsum([len(pytree.flatten(getattr(tree, name))[0]) for name in names])
+    is_record, keys = dataclasses.is_dataclass(tree), pytree.keys(tree)
+    node = copy.copy(tree) if is_record else tree
+    children = [pytree.item(tree, key) for key in keys]
+    parts = [restorer(child) for child in children]
+    ends = list(itertools.accumulate(len(pytree.flatten(child)[0]) for child in children))
 
     def restored(leaves: Sequence[Any]) -> Any:
-        other = copy.copy(node)
-        for name, x in zip(names, _filled(parts, ends, leaves), strict=True):
-            object.__setattr__(other, name, x)
-        return other
+        begins = [0, *ends][: len(ends)]
+        found = [part(leaves[i:j]) for part, i, j in zip(parts, begins, ends, strict=True)]
+        return (
+            with_fields(node, dict(zip(keys, found, strict=True)))
+            if is_record
+            else pytree.replace(node, found)
+        )
 
     return restored
-
-
-def _filled(parts: list[Any], ends: Any, leaves: Sequence[Any]) -> list[Any]:
-    begins = [0, *ends][: len(parts)]
-    return [part(leaves[i:j]) for part, i, j in zip(parts, begins, ends, strict=True)]
 
 
 class Still:

@@ -265,7 +265,29 @@ class Product(_OfTwo):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Exponentiation(Kernel):
+class _OfOne(Kernel):
+    """A kernel that says of features what another one does."""
+
+    kernel: Kernel
+
+    def of_features(self) -> Kernel:
+        return self.kernel.of_features()
+
+    def between(self, F: Any, G: Any) -> Any:
+        return self.kernel.between(F, G)
+
+    def variances(self, F: Any) -> Any:
+        return self.kernel.variances(F)
+
+    def noise(self, F: Any) -> Any:
+        return self.kernel.noise(F)
+
+    def _base(self) -> str:
+        return f"({self.kernel!r})" if isinstance(self.kernel, _OfTwo) else repr(self.kernel)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exponentiation(_OfOne):
     """``k(x, x')ᵖ``.
 
     Parameters
@@ -275,7 +297,6 @@ class Exponentiation(Kernel):
         p, without derivative.
     """
 
-    kernel: Kernel
     exponent: float = field(default=2, metadata=STATIC)
 
     def of_features(self) -> Kernel:
@@ -297,12 +318,11 @@ class Exponentiation(Kernel):
         return (smooth + noise) ** self.exponent - smooth**self.exponent
 
     def __repr__(self) -> str:
-        base = f"({self.kernel!r})" if isinstance(self.kernel, _OfTwo) else repr(self.kernel)
-        return f"{base} ** {self.exponent}"
+        return f"{self._base()} ** {self.exponent}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Active(Kernel):
+class Active(_OfOne):
     """The kernel of some columns of the points; :meth:`Kernel.on` makes it.
 
     Parameters
@@ -320,33 +340,19 @@ class Active(Kernel):
            [1., 1.]])
     """
 
-    kernel: Kernel
     columns: tuple[int, ...] = field(default=(), metadata=STATIC)
-
-    def of_features(self) -> Kernel:
-        return self.kernel.of_features()
 
     def features(self, X: Any) -> Any:
         if not all(-X.shape[1] <= k < X.shape[1] for k in self.columns):
             raise ValueError(f"kernel on columns {list(self.columns)}: points have {X.shape[1]} columns")
         return self.kernel.features(X[:, list(self.columns)])
 
-    def between(self, F: Any, G: Any) -> Any:
-        return self.kernel.between(F, G)
-
-    def variances(self, F: Any) -> Any:
-        return self.kernel.variances(F)
-
-    def noise(self, F: Any) -> Any:
-        return self.kernel.noise(F)
-
     def __repr__(self) -> str:
-        base = f"({self.kernel!r})" if isinstance(self.kernel, _OfTwo) else repr(self.kernel)
-        return f"{base}.on({list(self.columns)})"
+        return f"{self._base()}.on({list(self.columns)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Warped(Kernel):
+class Warped(_OfOne):
     """The kernel of functions of the points; :meth:`Kernel.warped` makes it.
 
     Parameters
@@ -374,12 +380,8 @@ class Warped(Kernel):
     np.float64(-0.0924)
     """
 
-    kernel: Kernel
     function: Any = field(default=None, metadata=STATIC)
     params: Any = ()
-
-    def of_features(self) -> Kernel:
-        return self.kernel.of_features()
 
     def warp(self, X: Any) -> Any:
         """What the function makes of points (n, d): other points (n, e)."""
@@ -393,12 +395,3 @@ class Warped(Kernel):
 
     def features(self, X: Any) -> Any:
         return self.kernel.features(self.warp(X))
-
-    def between(self, F: Any, G: Any) -> Any:
-        return self.kernel.between(F, G)
-
-    def variances(self, F: Any) -> Any:
-        return self.kernel.variances(F)
-
-    def noise(self, F: Any) -> Any:
-        return self.kernel.noise(F)
