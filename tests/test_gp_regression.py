@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -150,7 +152,7 @@ def test_blocks_of_new_points(monkeypatch):
     posterior = gp.condition(KERNEL, X, Y, 0.3)
     many = np.random.default_rng(1).standard_normal((150, 3))
     expected = posterior.mean(many), posterior.var(many)
-    monkeypatch.setattr("lindiff.gp.regression.IN_ONE_BLOCK", 40 * 64)
+    monkeypatch.setattr("lindiff.gp.posteriors.IN_ONE_BLOCK", 40 * 64)
     np.testing.assert_allclose(posterior.mean(many), expected[0], rtol=1e-12)
     np.testing.assert_allclose(posterior.var(many), expected[1], rtol=1e-10)
     assert posterior.mean(np.zeros((0, 3))).shape == (0,)
@@ -262,3 +264,26 @@ def test_draws_where_nothing_is_uncertain():
     with pytest.warns(RuntimeWarning, match="singular to working precision"):
         draws = posterior.sample(X[:8], 0, 3)
     np.testing.assert_allclose(draws, np.tile(Y[:8], (3, 1)), atol=1e-4)
+
+
+def test_features_are_found_once_for_each_set_of_points():
+    calls = []
+
+    def seen(params, X):
+        calls.append(len(X))
+        return X
+
+    kernel, m, R = RBF().warped(seen), np.zeros(6), np.eye(6)
+    exact, sparse = gp.condition(RBF(), X, Y, 0.1), gp.condition_sparse(RBF(), X, Y, Z, 0.1)
+    for call, expected in [
+        (lambda: gp.log_marginal_likelihood(kernel, X, Y, 0.1), [40]),
+        (lambda: gp.condition(kernel, X, Y, 0.1), [40]),
+        (lambda: gp.sparse_bound(kernel, X, Y, Z, 0.1), [6, 40]),
+        (lambda: gp.fitc_log_likelihood(kernel, X, Y, Z, 0.1), [6, 40]),
+        (lambda: gp.variational_bound(kernel, X, Y, Z, m, R, gp.Gaussian()), [6, 40]),
+        (lambda: dataclasses.replace(exact, kernel=kernel).mean_and_var(NEW), [5, 40]),
+        (lambda: dataclasses.replace(sparse, kernel=kernel).cov(NEW), [5, 6]),
+    ]:
+        calls.clear()
+        call()
+        assert sorted(calls) == expected

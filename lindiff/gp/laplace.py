@@ -17,10 +17,11 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.kernels.base import Kernel, is_none
-from lindiff.gp.likelihoods import Likelihood, noise_of
+from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.points import as_points, own
-from lindiff.gp.regression import LatentPosterior, mean_at, residuals
+from lindiff.gp.posteriors import LikelihoodPosterior, mean_at
+from lindiff.gp.regression import residuals
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -208,7 +209,7 @@ def _found_mode(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class LaplacePosterior(LatentPosterior):
+class LaplacePosterior(LikelihoodPosterior):
     """A process given observations that are not Gaussian; :func:`condition_laplace` makes it.
 
     Parameters
@@ -241,14 +242,5 @@ class LaplacePosterior(LatentPosterior):
     mode: Any
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
 
-    @property
-    def noise(self) -> Any:
-        """Variance of the noise, of a `Gaussian` likelihood."""
-        return noise_of(self.likelihood)
-
     def _explained(self, K: Any) -> tuple[Any, ...]:
         return (trsm(self.L, K * self.root, transpose=True, rightside=True),)
-
-    def expected(self, X: Any) -> Any:
-        """Expectations of observations at points (m, d): of `Bernoulli` ones the probabilities of 1."""
-        return self.likelihood.expected(*self.mean_and_var(X))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.gp.points import as_points
-from lindiff.gp.regression import LatentPosterior
+from lindiff.gp.posteriors import LatentPosterior
 
 __all__ = ["plot"]
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed
 from lindiff.core.variable import value
+from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor, with_jitter
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.points import as_points, own
+from lindiff.gp.posteriors import LatentPosterior, mean_at
 from lindiff.linalg import gp_logpdf, potri, sumlogdiag, trsm
 from lindiff.rules._common import as_array
 
-__all__ = ["LatentPosterior", "Posterior", "condition", "log_marginal_likelihood", "mean_at"]
-__all__ += ["residuals"]
-
-IN_ONE_BLOCK = 2**21  # covariances of new points with all data that predictions hold at a time
+__all__ = ["Posterior", "condition", "log_marginal_likelihood", "residuals"]
 
 
 def log_marginal_likelihood(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = None) -> Any:
@@ -72,12 +69,13 @@ def log_marginal_likelihood(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0
     X = as_points(X)
     r = residuals("log_marginal_likelihood", X, y, mean)
 
-    def attempt(jitter: float) -> Any:
-        K, noise = kernel.smooth(X)
-        noise = noise + _noise_of(noise_var, len(X)) + jitter
-        return gp_logpdf(r, K, noise, overwrite_k=True)
+    F = kernel.features(X)
+    noise = kernel.noise(F) + _noise_of(noise_var, len(X))
 
-    return with_jitter(attempt, kernel.diag(X, noisy=False), "log_marginal_likelihood")
+    def attempt(jitter: float) -> Any:
+        return gp_logpdf(r, covariances(kernel, F), noise + jitter, overwrite_k=True)
+
+    return with_jitter(attempt, kernel.all_variances(F), "log_marginal_likelihood")
 
 
 def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
@@ -92,18 +90,6 @@ def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
                 f"{name}: {what} holds NaN or infinity; leave out the points that were not observed"
             )
     return y if mean is None else y - mean_at(name, X, y, mean)
-
-
-def mean_at(name: str, X: Any, y: Any, mean: Any) -> Any:
-    """The mean of a process at points (n, d), a number or like y."""
-    mean = 0.0 if mean is None else mean(X) if callable(mean) else mean
-    mean = np.stack(mean) if isinstance(mean, (list, tuple)) else mean
-    if np.ndim(mean) and np.shape(mean) != np.shape(y):
-        raise ValueError(
-            f"{name}: mean of shape {np.shape(mean)} for y of shape {np.shape(y)}; a function takes "
-            f"points (n, d)"
-        )
-    return mean
 
 
 def _noise_of(noise_var: Any, count: int) -> Any:
@@ -154,116 +140,6 @@ def condition(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = 
     L = factor(add_to_diagonal(K, noise), "condition")
     alpha = trsm(L, trsm(L, r[:, None] if r.ndim == 1 else r), transpose=True)
     return Posterior(kernel, X, own(y), r, alpha[:, 0] if r.ndim == 1 else alpha, L, noise, mean)
-
-
-class LatentPosterior:
-    """The process at new points, given what its kernel at them and at old ones explains."""
-
-    kernel: Kernel
-    X: Any
-    alpha: Any
-    noise: Any
-    prior_mean: Any
-
-    def _explained(self, K: Any) -> tuple[Any, ...]:
-        """V, and W: of covariances K (m, n) with the old points ``V Vᵀ`` is known, but for ``W Wᵀ``."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} by {self.X.shape[0]} points, {self.kernel!r}>"
-
-    def _blocks(self, X: Any) -> Iterator[Any]:
-        rows = max(IN_ONE_BLOCK // max(len(self.X), 1), 64)
-        return (X[k : k + rows] for k in range(0, max(len(X), 1), rows))
-
-    def mean(self, X: Any) -> Any:
-        """The expectation of the process at points (m, d): (m,), or (m, k)."""
-        X = as_points(X, like=self.X)
-        found = np.concatenate([self.kernel(block, self.X) @ self.alpha for block in self._blocks(X)])
-        return found if self.prior_mean is None else found + self.prior_mean_at(X)
-
-    def prior_mean_at(self, X: Any) -> Any:
-        """The mean of the process without data at points (m, d)."""
-        if self.prior_mean is not None and not callable(self.prior_mean) and np.ndim(self.prior_mean):
-            raise ValueError(
-                f"{type(self).__name__}: the mean was given for {len(self.prior_mean)} points, not for new "
-                f"ones: give a function of points"
-            )
-        like = self.alpha[:1] + np.zeros_like(X, shape=(len(X), *self.alpha.shape[1:]))
-        return mean_at(type(self).__name__, X, like, self.prior_mean)
-
-    def var(self, X: Any, noise: Any = None) -> Any:
-        """Variances of the process at points (m, d): (m,).
-
-        Parameters
-        ----------
-        X : (m, d) array
-        noise : number or (m,) array, optional
-            Variance of noise that is added; True stands for that of the observations, if that is a number,
-            `WhiteKernel` parts included.
-
-        Notes
-        -----
-        Of n old points n² m flops, and as many covariances as fit into 16 MB at a time.
-        """
-        return self.mean_and_var(X, noise)[1]
-
-    def mean_and_var(self, X: Any, noise: Any = None) -> tuple[Any, Any]:
-        """:meth:`mean` and :meth:`var`, of covariances that are computed once."""
-        X, means, variances = as_points(X, like=self.X), [], []
-        for block in self._blocks(X):
-            K = self.kernel(block, self.X)
-            means.append(K @ self.alpha)
-            V, *others = self._explained(K)
-            var = self.kernel.diag(block, noisy=False) - np.sum(V * V, axis=1)
-            variances.append(sum((np.sum(W * W, axis=1) for W in others), var))
-        mean, var = np.concatenate(means), np.maximum(np.concatenate(variances), 0)
-        mean = mean if self.prior_mean is None else mean + self.prior_mean_at(X)
-        return mean, var if noise is None or noise is False else var + self._added(noise)
-
-    def _added(self, noise: Any) -> Any:
-        if noise is not True:
-            return noise
-        if np.ndim(self.noise):
-            raise ValueError(
-                f"{type(self).__name__}: the noise differs between observations; give that of the new ones"
-            )
-        return self.noise
-
-    def std(self, X: Any, noise: Any = None) -> Any:
-        """Standard deviations, the roots of :meth:`var`."""
-        return np.sqrt(self.var(X, noise))
-
-    def cov(self, X: Any, noise: Any = None) -> Any:
-        """Covariances of the process between points (m, d): (m, m); `noise` is that of :meth:`var`."""
-        X = as_points(X, like=self.X)
-        V, *others = self._explained(self.kernel(X, self.X))
-        cov = sum((W @ W.T for W in others), self.kernel.smooth(X)[0] - V @ V.T)
-        if noise is None or noise is False:
-            return cov
-        return add_to_diagonal(cov, self._added(noise))
-
-    def sample(self, X: Any, rng: Any, size: int = 1) -> Any:
-        """Draws of the process at points (m, d): (size, m), or (size, m, k).
-
-        Parameters
-        ----------
-        X : (m, d) array
-        rng : numpy.random.Generator or int
-        size : int
-
-        Notes
-        -----
-        Exact; m³/3 flops besides those of the covariances.  Differentiable for given random numbers.
-        """
-        mean = self.mean(X)
-        X = as_points(X, like=self.X)
-        L = factor(self.cov(X), f"{type(self).__name__}.sample", self.kernel.diag(X, noisy=False))
-        rng = np.random.default_rng(rng)
-        normal = placed(rng.standard_normal((size, *np.shape(mean))).astype(mean.dtype), mean)
-        if mean.ndim == 1:
-            return mean + normal @ L.T
-        return mean + np.swapaxes(np.swapaxes(normal, 1, 2) @ L.T, 1, 2)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
+from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import with_jitter
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.points import as_points, own
-from lindiff.gp.regression import LatentPosterior, residuals
+from lindiff.gp.posteriors import LatentPosterior
+from lindiff.gp.regression import residuals
 from lindiff.gp.titsias import bound
 from lindiff.linalg import potrf, sumlogdiag, syrk, trsm
 
@@ -72,9 +74,8 @@ def sparse_bound(
     >>> ld.grad(lambda Z: gp.sparse_bound(kernel, X, y, Z, 0.01))(Z).shape
     (8,)
     """
-    X, y, Z, s = _arguments("sparse_bound", kernel, X, y, Z, noise_var, mean)
-    F, G = kernel.features(X), kernel.features(Z)
-    total, variances = np.sum(kernel.diag(X, noisy=False)), kernel.diag(Z, noisy=False)
+    F, y, _, G, s = _arguments("sparse_bound", kernel, X, y, Z, noise_var, mean)
+    total, variances = np.sum(kernel.all_variances(F)), kernel.all_variances(G)
     mean_var = float(np.mean(value(variances)))
 
     def attempt(more: float) -> Any:
@@ -84,21 +85,23 @@ def sparse_bound(
 
 
 def _arguments(name: str, kernel: Kernel, X: Any, y: Any, Z: Any, noise_var: Any, mean: Any) -> Any:
+    """Features of the points, observations (n, k), inducing points and their features, and the noise."""
     X = as_points(X)
     Z, y = as_points(Z, like=X), residuals(name, X, y, mean)
-    s = noise_var + kernel.noise(kernel.features(X))
+    F = kernel.features(X)
+    s = noise_var + kernel.noise(F)
     if np.ndim(s):
         raise ValueError(f"{name}: the noise differs between observations; here it is a number")
     if not value(s) > 0:
         raise ValueError(f"{name}: noise_var is the variance of the noise, and positive: got {value(s)}")
     s = y.dtype.type(s) if type(s) in (int, float) else s
-    return X, y[:, None] if y.ndim == 1 else y, Z, s
+    return F, y[:, None] if y.ndim == 1 else y, Z, kernel.features(Z), s
 
 
-def inducing_covariance(kernel: Kernel, Z: Any, jitter: float, more: float) -> Any:
+def inducing_covariance(kernel: Kernel, G: Any, jitter: float, more: float) -> Any:
     """The covariances of the inducing points with jitter."""
-    K = kernel.smooth(Z)[0]
-    added = jitter * np.mean(value(kernel.diag(Z, noisy=False))) + more
+    K = covariances(kernel, G)
+    added = jitter * np.mean(value(kernel.all_variances(G))) + more
     return add_to_diagonal(K, added)
 
 
@@ -131,25 +134,25 @@ def fitc_log_likelihood(
     >>> float(gp.fitc_log_likelihood(gp.kernels.RBF(), X, np.sin(X), Z, 0.01).round(1))
     238.4
     """
-    X, y, Z, s = _arguments("fitc_log_likelihood", kernel, X, y, Z, noise_var, mean)
+    F, y, _, G, s = _arguments("fitc_log_likelihood", kernel, X, y, Z, noise_var, mean)
     n, k = y.shape
 
     def attempt(more: float) -> Any:
-        A, variances, _ = _projected(kernel, X, Z, s, jitter, more)
+        A, variances, _ = _projected(kernel, F, G, s, jitter, more)
         scaled, r = A / np.sqrt(variances)[:, None], y / np.sqrt(variances)[:, None]
         M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
         c = trsm(M, scaled.T @ r)
         logs = np.sum(np.log(variances)) + n * np.log(2 * np.pi)
         return 0.5 * (np.sum(c * c) - np.sum(r * r) - k * logs) - k * sumlogdiag(M)
 
-    return with_jitter(attempt, kernel.diag(Z, noisy=False), "fitc_log_likelihood")
+    return with_jitter(attempt, kernel.all_variances(G), "fitc_log_likelihood")
 
 
-def _projected(kernel: Kernel, X: Any, Z: Any, s: Any, jitter: float, more: float) -> Any:
+def _projected(kernel: Kernel, F: Any, G: Any, s: Any, jitter: float, more: float) -> Any:
     """``A = K_fu L⁻ᵀ``, the variances ``diag(K - A Aᵀ) + s``, and L."""
-    L = potrf(inducing_covariance(kernel, Z, jitter, more))
-    A = trsm(L, kernel(X, Z), transpose=True, rightside=True, overwrite_a=True)
-    return A, np.maximum(kernel.diag(X, noisy=False) - np.sum(A * A, axis=1), 0) + s, L
+    L = potrf(inducing_covariance(kernel, G, jitter, more))
+    A = trsm(L, covariances(kernel, F, G), transpose=True, rightside=True, overwrite_a=True)
+    return A, np.maximum(kernel.all_variances(F) - np.sum(A * A, axis=1), 0) + s, L
 
 
 def condition_sparse(
@@ -188,10 +191,10 @@ def condition_sparse(
     if method not in ("titsias", "fitc"):
         raise ValueError(f"condition_sparse: method is 'titsias' or 'fitc', got {method!r}")
     given = np.ndim(y)
-    X, y, Z, s = _arguments("condition_sparse", kernel, X, y, Z, noise_var, mean)
+    F, y, Z, G, s = _arguments("condition_sparse", kernel, X, y, Z, noise_var, mean)
 
     def attempt(more: float) -> SparsePosterior:
-        A, variances, L = _projected(kernel, X, Z, s, jitter, more)
+        A, variances, L = _projected(kernel, F, G, s, jitter, more)
         root = np.sqrt(variances if method == "fitc" else s)
         scaled, r = (A / root[:, None], y / root[:, None]) if method == "fitc" else (A / root, y / root)
         M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
@@ -199,7 +202,7 @@ def condition_sparse(
         alpha = trsm(L, w, transpose=True)
         return SparsePosterior(kernel, own(Z), alpha[:, 0] if given == 1 else alpha, L, M, s, mean)
 
-    return with_jitter(attempt, kernel.diag(Z, noisy=False), "condition_sparse")
+    return with_jitter(attempt, kernel.all_variances(G), "condition_sparse")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

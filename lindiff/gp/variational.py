@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
+from lindiff.gp.covariances import covariances
 from lindiff.gp.jitter import with_jitter
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.likelihoods import Likelihood, noise_of
+from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.points import as_points, own
-from lindiff.gp.regression import LatentPosterior, mean_at, residuals
+from lindiff.gp.posteriors import LikelihoodPosterior, mean_at
+from lindiff.gp.regression import residuals
 from lindiff.gp.sparse import JITTER, inducing_covariance
 from lindiff.linalg import potrf, potri, trmm, trsm
 from lindiff.transforms.reverse import vjp
@@ -92,16 +94,17 @@ def variational_bound(
     _check(m, R, len(Z))
     likelihood.check(r)
     R = np.tril(R)
-    K = kernel(X, Z)
+    F, G = kernel.features(X), kernel.features(Z)
+    K = covariances(kernel, F, G)
 
     def attempt(more: float) -> Any:
-        L = potrf(inducing_covariance(kernel, Z, jitter, more))
+        L = potrf(inducing_covariance(kernel, G, jitter, more))
         return trsm(L, K, transpose=True, rightside=True)
 
-    A = with_jitter(attempt, kernel.diag(Z, noisy=False), "variational_bound")
+    A = with_jitter(attempt, kernel.all_variances(G), "variational_bound")
     AR = trmm(R, A, rightside=True)
     prior = mean_at("variational_bound", X, r, mean)
-    var = kernel.diag(X) + np.sum(AR * AR, axis=1) - np.sum(A * A, axis=1)
+    var = kernel.all_variances(F) + kernel.noise(F) + np.sum(AR * AR, axis=1) - np.sum(A * A, axis=1)
     expected = np.sum(likelihood.expected_log_density(A @ m + prior, np.maximum(var, 0), r))
     scale = 1.0 if total is None else total / len(X)
     return scale * expected - divergence(m, R)
@@ -217,17 +220,18 @@ def variational_posterior(
     """
     Z = own(as_points(Z))
     _check(m, R, len(Z))
+    G = kernel.features(Z)
 
     def attempt(more: float) -> Any:
-        return potrf(inducing_covariance(kernel, Z, jitter, more))
+        return potrf(inducing_covariance(kernel, G, jitter, more))
 
-    L = with_jitter(attempt, kernel.diag(Z, noisy=False), "variational_posterior")
+    L = with_jitter(attempt, kernel.all_variances(G), "variational_posterior")
     alpha = trsm(L, m[:, None], transpose=True)[:, 0]
     return VariationalPosterior(kernel, Z, alpha, L, np.tril(R), likelihood, mean)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class VariationalPosterior(LatentPosterior):
+class VariationalPosterior(LikelihoodPosterior):
     """A process by a variational distribution; :func:`variational_posterior` makes it.
 
     Parameters
@@ -253,15 +257,6 @@ class VariationalPosterior(LatentPosterior):
     likelihood: Likelihood
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
 
-    @property
-    def noise(self) -> Any:
-        """Variance of the noise, of a `Gaussian` likelihood."""
-        return noise_of(self.likelihood)
-
     def _explained(self, K: Any) -> tuple[Any, ...]:
         A = trsm(self.L, K, transpose=True, rightside=True, overwrite_a=True)
         return A, trmm(self.R, A, rightside=True)
-
-    def expected(self, X: Any) -> Any:
-        """Expectations of observations at points (m, d): of `Bernoulli` ones the probabilities of 1."""
-        return self.likelihood.expected(*self.mean_and_var(X))

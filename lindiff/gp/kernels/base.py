@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core import pytree
 from lindiff.core.variable import Variable
 from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
@@ -100,10 +101,16 @@ class Kernel:
 
     def diag(self, X: Any, noisy: bool = True) -> Any:
         """The variances of points, the diagonal of ``kernel(X)``, (n,); without noise unless `noisy`."""
-        X = as_points(X)
-        F = self.features(X)
-        found = self.variances(F) + self.noise(F) if noisy else self.variances(F)
-        return found if np.shape(found) == X.shape[:1] else found + np.zeros(len(X), X.dtype, like=X)
+        F = self.features(as_points(X))
+        found = self.all_variances(F)
+        return found + self.noise(F) if noisy else found
+
+    def all_variances(self, F: Any) -> Any:
+        """The variances of all points of features F, (n,), without noise."""
+        found, first = self.variances(F), pytree.flatten(F)[0][0]
+        if np.shape(found) == first.shape[:1]:
+            return found
+        return found + np.zeros(len(first), first.dtype, like=first)
 
     # -- others made of it --------------------------------------------------------------------------------
 
