@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from lindiff.programs.evaluating import Evaluator, evaluator
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["cotangent_of", "evaluator_of", "middle", "tangent_of", "unit_of"]
+__all__ = ["cotangent_of", "evaluator_of", "in_unit", "middle", "tangent_of"]
 
 Integrand = Callable[..., Any]
 
@@ -40,12 +40,15 @@ def cotangent_of(f: Integrand, n: int) -> Integrand:
     return cotangent
 
 
-def unit_of(directions: Any) -> float:
-    """The power of two next to the largest number in arrays: of tangents or cotangents, which may be of any
-    size, in this unit the tolerances of the integral hold."""
+def in_unit(integral: Callable[[list[Any]], Any], directions: Sequence[Any]) -> Any:
+    """What is linear in tangents or cotangents, of these in the unit of the largest of their numbers.
+
+    They may be of any size, and in this unit the tolerances of the integral hold.  It is a power of two.
+    """
     sizes = [float(np.max(np.abs(inside(x)), initial=0.0)) for x in directions]
     size = max(sizes, default=0.0)
-    return float(2.0 ** np.floor(np.log2(size))) if 0 < size < np.inf else 1.0
+    unit = float(2.0 ** np.floor(np.log2(size))) if 0 < size < np.inf else 1.0
+    return unit * integral([x / unit for x in directions])
 
 
 def evaluator_of(function: Integrand, numbers: tuple[float, ...], params: list[Any]) -> Evaluator | None:

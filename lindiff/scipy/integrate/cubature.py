@@ -18,7 +18,7 @@ from lindiff.core.variable import value
 from lindiff.rules._common import conj, depends_on_variables
 from lindiff.scipy.integrate._given import of_variables, refuse_hidden
 from lindiff.scipy.integrate._jumps import moved_jump
-from lindiff.scipy.integrate._leibniz import unit_of
+from lindiff.scipy.integrate._leibniz import in_unit
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.jacobian import jacobian
 
@@ -196,9 +196,7 @@ def _integral(params: list[Any], problem: _Problem) -> Any:
         def tangent(x: Any, both: list[Any]) -> Any:
             return jvp(lambda *p: f(x, list(p)), tuple(both[:n]), tuple(both[n:]))[1]
 
-        unit = unit_of(params_dot)
-        dots = [dot / unit for dot in params_dot]
-        return unit * _integral([*params, *dots], problem.of_derivative(tangent))
+        return in_unit(lambda dots: _integral([*params, *dots], problem.of_derivative(tangent)), params_dot)
 
     def pullback(y_bar: Any) -> list[Any]:
         if not nested:
@@ -211,8 +209,7 @@ def _integral(params: list[Any], problem: _Problem) -> Any:
                 [_over_values(block, y_bar, q) for block, q in zip(blocks, p, strict=True)], 1
             )
 
-        unit = unit_of([y_bar])
-        total = unit * _integral([*params, y_bar / unit], problem.of_derivative(cotangents))
+        total = in_unit(lambda bars: _integral([*params, *bars], problem.of_derivative(cotangents)), [y_bar])
         ends = np.cumsum([int(np.size(value(p))) for p in params])[:-1]
         bars = np.split(total, ends)
         return [np.reshape(bar, np.shape(p)) for bar, p in zip(bars, params, strict=True)]

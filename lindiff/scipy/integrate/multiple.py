@@ -23,7 +23,7 @@ from lindiff.core.variable import Variable, kept_constant, value
 from lindiff.programs.closures import Opened, closed_over
 from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._jumps import may_jump
-from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, middle, tangent_of, unit_of
+from lindiff.scipy.integrate._leibniz import cotangent_of, evaluator_of, in_unit, middle, tangent_of
 from lindiff.scipy.integrate._witnesses import Witnessed
 
 __all__ = ["dblquad", "nquad", "tplquad"]
@@ -294,8 +294,7 @@ def _integral(params: list[Any], integrand: _Integrand) -> Any:
         integrand.refuse_changes()
         integrand.warn_of_jumps(params)
         dots = [np.zeros_like(value(p)) if d is None else d for p, d in zip(params, params_dot, strict=True)]
-        unit = unit_of(dots)
-        total = unit * _integral([*params, *(dot / unit for dot in dots)], integrand.of(tangent_of(f, n)))
+        total = in_unit(lambda dots: _integral([*params, *dots], integrand.of(tangent_of(f, n))), dots)
         return np.reshape(total, np.shape(y))
 
     def over(y_bar: Any) -> list[Any]:
@@ -303,8 +302,7 @@ def _integral(params: list[Any], integrand: _Integrand) -> Any:
         integrand.warn_of_jumps(params)
         sizes = [int(np.prod(np.shape(p))) for p in params]
 
-        unit = unit_of([y_bar])
-        total = unit * _integral([*params, y_bar / unit], integrand.of(cotangent_of(f, n)))
+        total = in_unit(lambda bars: _integral([*params, *bars], integrand.of(cotangent_of(f, n))), [y_bar])
         ends = np.cumsum([0, *sizes])
         return [np.reshape(total[ends[i] : ends[i + 1]], np.shape(params[i])) for i in range(n)]
 
