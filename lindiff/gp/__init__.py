@@ -5,6 +5,7 @@ Plain functions of kernels, points and observations, differentiable in all of th
 
 from lindiff.gp import kernels
 from lindiff.gp.acquisition import expected_improvement, upper_confidence_bound
+from lindiff.gp.expectation_propagation import EPPosterior, condition_ep, ep_log_likelihood
 from lindiff.gp.fitting import FitResult, fit, inducing_points, kernel_for
 from lindiff.gp.grids import GridPosterior, condition_on_grid, grid_log_likelihood
 from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
@@ -25,6 +26,7 @@ from lindiff.gp.variational import (
 
 __all__ = [
     "Bernoulli",
+    "EPPosterior",
     "FitResult",
     "Gaussian",
     "GridPosterior",
@@ -36,10 +38,12 @@ __all__ = [
     "StudentT",
     "VariationalPosterior",
     "condition",
+    "condition_ep",
     "condition_laplace",
     "condition_on_grid",
     "condition_sparse",
     "divergence",
+    "ep_log_likelihood",
     "evenly_spaced_log_likelihood",
     "expected_improvement",
     "fit",

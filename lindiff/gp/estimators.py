@@ -24,11 +24,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from lindiff.gp.approximations import approximation_by
 from lindiff.gp.fitting import fit, inducing_points, kernel_for
 from lindiff.gp.hyperparameters import Hyperparameters
 from lindiff.gp.kernels import Kernel
 from lindiff.gp.kernels.translated import from_sklearn
-from lindiff.gp.laplace import condition_laplace, laplace_log_likelihood
 from lindiff.gp.likelihoods import Bernoulli
 from lindiff.gp.regression import condition, log_marginal_likelihood
 from lindiff.gp.sparse import condition_sparse, sparse_bound
@@ -399,7 +399,7 @@ class SparseGaussianProcessRegressor(_Regressor):
 
 
 class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
-    """Classification by Gaussian processes and Laplace's approximation.
+    """Classification by Gaussian processes.
 
     Parameters
     ----------
@@ -413,6 +413,8 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         As in scikit-learn; there is no other way here.
     likelihood : Likelihood, optional
         Of two classes; by default `lindiff.gp.Bernoulli` with logits, as scikit-learn's.
+    approximation : {"laplace", "ep"}
+        Laplace's, as scikit-learn's, or expectation propagation.
     random_state : int, RandomState or None
 
     Attributes
@@ -444,11 +446,13 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         warm_start: bool = False,
         multi_class: str = "one_vs_rest",
         likelihood: Any = None,
+        approximation: str = "laplace",
         random_state: Any = None,
     ) -> None:
         self.kernel, self.optimizer, self.n_restarts_optimizer = kernel, optimizer, n_restarts_optimizer
         self.warm_start, self.multi_class = warm_start, multi_class
-        self.likelihood, self.random_state = likelihood, random_state
+        self.likelihood, self.approximation = likelihood, approximation
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Any:
         """Find the kernel's numbers, unless `optimizer` is None, and condition on the data.
@@ -474,6 +478,7 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
                 f"class (only class {self.classes_[0]} is present)"
             )
         likelihood = Bernoulli() if self.likelihood is None else self.likelihood
+        self._approximation = approximation_by(self.approximation)
         sought = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         starts: list[Kernel] = [self._start(X)] * len(sought)
         if self.warm_start and len(getattr(self, "kernels_", ())) == len(sought):
@@ -484,9 +489,16 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
             found = kernel
             if self.optimizer is not None:
                 _check_optimizer(self.optimizer)
-                restarts, rng = self.n_restarts_optimizer, _seed(self.random_state)
-                found = fit(X, of_class, kernel, likelihood=likelihood, restarts=restarts, rng=rng).kernel
-            self._posteriors.append(condition_laplace(found, X, of_class, likelihood))
+                found = fit(
+                    X,
+                    of_class,
+                    kernel,
+                    likelihood=likelihood,
+                    approximation=self.approximation,
+                    restarts=self.n_restarts_optimizer,
+                    rng=_seed(self.random_state),
+                ).kernel
+            self._posteriors.append(self._approximation.condition(found, X, of_class, likelihood))
         self.kernels_: list[Kernel] = [posterior.kernel for posterior in self._posteriors]
         self.kernel_, self.n_classes_ = self.kernels_[0], len(self.classes_)
         self.log_marginal_likelihood_value_ = float(np.mean([p.log_likelihood for p in self._posteriors]))
@@ -499,7 +511,7 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         return start.k1  # of variance one, without noise
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
-        """Laplace's approximation at logarithms `theta` of the kernel's numbers, of two classes.
+        """The approximation at logarithms `theta` of the kernel's numbers, of two classes.
 
         Parameters
         ----------
@@ -521,7 +533,7 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         X, y = posterior.X, posterior.y
 
         def of_theta(theta: Any) -> Any:
-            return laplace_log_likelihood(hyper.kernel_at(theta), X, y, posterior.likelihood)
+            return self._approximation.log_likelihood(hyper.kernel_at(theta), X, y, posterior.likelihood)
 
         theta = np.asarray(theta, np.float64)
         if not eval_gradient:

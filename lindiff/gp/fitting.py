@@ -11,11 +11,13 @@ import numpy as np
 import scipy.cluster.vq
 import scipy.optimize
 
+from lindiff.gp.approximations import Approximation, approximation_by
+from lindiff.gp.expectation_propagation import EPPosterior
 from lindiff.gp.hyperparameters import Hyperparameters
 from lindiff.gp.jitter import hearing
 from lindiff.gp.kernels import RBF, ConstantKernel, Kernel, WhiteKernel
 from lindiff.gp.kernels.translated import from_sklearn
-from lindiff.gp.laplace import LaplacePosterior, condition_laplace, laplace_log_likelihood
+from lindiff.gp.laplace import LaplacePosterior
 from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.points import as_points, own
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood, residuals
@@ -121,7 +123,7 @@ class FitResult:
     params : dict
         The numbers that were found, by name.
     data : named tuple
-        What was given: `X`, `y`, `noise_var`, `mean` and `likelihood`.
+        What was given: `X`, `y`, `noise_var`, `mean`, `likelihood` and `approximation`.
     """
 
     kernel: Kernel
@@ -133,7 +135,7 @@ class FitResult:
     params: dict[str, Any]
     data: _Data
 
-    def posterior(self) -> Posterior | SparsePosterior | LaplacePosterior:
+    def posterior(self) -> Posterior | SparsePosterior | LaplacePosterior | EPPosterior:
         """The process given the observations."""
         return self.data.condition(self.kernel, self.Z)
 
@@ -154,6 +156,7 @@ def fit(
     mean: Any = None,
     *,
     likelihood: Likelihood | None = None,
+    approximation: str = "laplace",
     inducing: Any = None,
     fixed_inducing: bool = False,
     priors: Mapping[str, Any] | None = None,
@@ -176,8 +179,9 @@ def fit(
         Variance of noise that is known, beside that of the kernel.
     mean : number, array like y, or callable, optional
     likelihood : Likelihood, optional
-        Of observations that are not Gaussian: then it is :func:`laplace_log_likelihood` that is maximized.
-        Without inducing points, and without `noise_var`.
+        Of observations that are not Gaussian.  Without inducing points, and without `noise_var`.
+    approximation : {"laplace", "ep"}
+        By which it is maximized: :func:`laplace_log_likelihood` or :func:`ep_log_likelihood`.
     inducing : int or (U, d) array, optional
         Number of inducing points, or where they begin: then it is :func:`sparse_bound` that is maximized, and
         `noise_var` is a number.
@@ -234,7 +238,7 @@ def fit(
     Z = None
     if inducing is not None:
         Z = inducing_points(X, inducing, rng) if np.ndim(inducing) == 0 else as_points(inducing, like=X)
-    data = _Data(X, y, noise_var, mean, likelihood)
+    data = _Data(X, y, noise_var, mean, likelihood, approximation_by(approximation))
     problem = _Problem(kernel, data, Z, fixed_inducing, dict(priors or {}), progress)
     problem.search(problem.first, tol, options)
     for _ in range(restarts):
@@ -250,19 +254,22 @@ class _Data(NamedTuple):
     noise_var: Any
     mean: Any
     likelihood: Likelihood | None
+    approximation: Approximation
 
     def log_likelihood(self, kernel: Kernel, Z: Any) -> Any:
-        X, y, noise_var, mean, likelihood = self
+        X, y, noise_var, mean, likelihood, approximation = self
         if likelihood is not None:
-            return laplace_log_likelihood(kernel, X, y, likelihood, mean)
+            return approximation.log_likelihood(kernel, X, y, likelihood, mean)
         if Z is None:
             return log_marginal_likelihood(kernel, X, y, noise_var, mean)
         return sparse_bound(kernel, X, y, Z, noise_var, mean)
 
-    def condition(self, kernel: Kernel, Z: Any) -> Posterior | SparsePosterior | LaplacePosterior:
-        X, y, noise_var, mean, likelihood = self
+    def condition(
+        self, kernel: Kernel, Z: Any
+    ) -> Posterior | SparsePosterior | LaplacePosterior | EPPosterior:
+        X, y, noise_var, mean, likelihood, approximation = self
         if likelihood is not None:
-            return condition_laplace(kernel, X, y, likelihood, mean)
+            return approximation.condition(kernel, X, y, likelihood, mean)
         if Z is None:
             return condition(kernel, X, y, noise_var, mean)
         return condition_sparse(kernel, X, y, Z, noise_var, mean)

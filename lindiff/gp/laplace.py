@@ -15,14 +15,12 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
-from lindiff.gp.diagonals import add_to_diagonal
-from lindiff.gp.kernels.base import Kernel, is_none
+from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.moving import Still, apart
-from lindiff.gp.points import as_points, own
-from lindiff.gp.posteriors import LikelihoodPosterior, mean_at
-from lindiff.gp.regression import residuals
-from lindiff.linalg import potrf, sumlogdiag, trsm
+from lindiff.gp.points import own
+from lindiff.gp.precisions import Precisions, PrecisionsPosterior, observed
+from lindiff.linalg import sumlogdiag
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -99,18 +97,7 @@ def condition_laplace(
     >>> posterior.expected(np.array([0.0, 3.0])).round(2)
     array([0.5, 0.7])
     """
-    X = own(as_points(X))
-    y = residuals("condition_laplace", X, y, None)
-    if not len(X):
-        raise ValueError("condition_laplace: there are no points")
-    if y.ndim != 1:
-        raise ValueError(f"condition_laplace: y is a vector, got shape {y.shape}")
-    likelihood.check(y)
-    prior = mean_at("condition_laplace", X, y, mean)
-    K, noise = kernel.smooth(X)
-    if not is_none(noise):
-        K = add_to_diagonal(K, noise)
-
+    X, y, prior, K = observed("condition_laplace", kernel, X, y, likelihood, mean)
     u = _mode(*apart((K, prior, likelihood, y)))
     f = u + prior
     g, W = likelihood.slopes(f, y)
@@ -119,7 +106,7 @@ def condition_laplace(
             f"condition_laplace: the log density of {type(likelihood).__name__} is not concave at the mode: "
             f"write variational_bound"
         )
-    curvature = _Curvature(K, W)
+    curvature = Precisions(K, W)
     found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * g) - sumlogdiag(curvature.L)
     return LaplacePosterior(kernel, X, own(y), g, curvature.L, curvature.root, likelihood, found, f, mean)
 
@@ -139,36 +126,14 @@ def _mode(moving: list[Any], still: Still) -> Any:
         return K @ likelihood.slopes(u + prior, y)[0]
 
     def push(moving_dot: list[Any]) -> Any:
-        curvature = _Curvature(K, likelihood.slopes(u + prior, y)[1])
+        curvature = Precisions(K, likelihood.slopes(u + prior, y)[1])
         return curvature.solved(jvp(of_fixed, tuple(moving), tuple(moving_dot))[1])
 
     def pull(u_bar: Any) -> Any:
-        curvature = _Curvature(K, likelihood.slopes(u + prior, y)[1])
+        curvature = Precisions(K, likelihood.slopes(u + prior, y)[1])
         return [*vjp(of_fixed, *moving)[1](curvature.solved_transpose(u_bar))]
 
     return u, Differential((push,), (pull,))
-
-
-class _Curvature:
-    """``I + K W`` by the Cholesky factor of ``I + √W K √W``: Rasmussen & Williams, eq. 3.27."""
-
-    def __init__(self, K: Any, W: Any) -> None:
-        self.K, self.root = K, np.sqrt(np.maximum(W, 0))
-        scaled = self.root[:, None] * K * self.root
-        self.L = potrf(add_to_diagonal(scaled, 1))
-
-    def _weighted(self, b: Any) -> Any:
-        """``√W (I + √W K √W)⁻¹ √W b``."""
-        inner = trsm(self.L, trsm(self.L, (self.root * b)[:, None]), transpose=True)
-        return self.root * inner[:, 0]
-
-    def solved(self, b: Any) -> Any:
-        """``(I + K W)⁻¹ b``."""
-        return b - self.K @ self._weighted(b)
-
-    def solved_transpose(self, b: Any) -> Any:
-        """``(I + W K)⁻¹ b``."""
-        return b - self._weighted(self.K @ b)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of steps that are too long
@@ -180,7 +145,7 @@ def _found_mode(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
 
     def newton(a: Any, u: Any) -> Any:
         g, W = likelihood.slopes(u + prior, y)
-        return _Curvature(K, W).solved_transpose(g - a)
+        return Precisions(K, W).solved_transpose(g - a)
 
     a = u = np.zeros_like(K[0])
     best = height(a, u)
@@ -209,7 +174,7 @@ def _found_mode(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class LaplacePosterior(LikelihoodPosterior):
+class LaplacePosterior(PrecisionsPosterior):
     """A process given observations that are not Gaussian; :func:`condition_laplace` makes it.
 
     Parameters
@@ -241,6 +206,3 @@ class LaplacePosterior(LikelihoodPosterior):
     log_likelihood: Any
     mode: Any
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
-
-    def _explained(self, K: Any) -> tuple[Any, ...]:
-        return (trsm(self.L, K * self.root, transpose=True, rightside=True),)

@@ -34,16 +34,23 @@ def classes(length_scale, X, y, Z):
     return gp.laplace_log_likelihood(RBF(length_scale), X, (ld.value(y) > 0).astype(float), gp.Bernoulli())
 
 
+def classes_by_moments(length_scale, X, y, Z):
+    return gp.ep_log_likelihood(RBF(length_scale), X, (ld.value(y) > 0).astype(float), gp.Bernoulli())
+
+
 def predicted(length_scale, X, y, Z):
     mean, var = gp.condition(RBF(length_scale), X, y, 0.1).mean_and_var(Z)
     return np.sum(mean) + np.sum(var)
 
 
-@pytest.mark.parametrize("function", [likelihood, bound, approximation, part, classes, predicted])
+CLASSES = [classes, classes_by_moments]
+CASES = [likelihood, bound, approximation, part, *CLASSES, predicted]
+
+
+@pytest.mark.parametrize("function", CASES)
 def test_values_and_gradients(cupy, function):
     arguments = np.array([1.0, 2.0]), X, Y, Z
-    argnums = (0, 1, 3) if function is classes else (0, 1, 2, 3)
-    argnums = (0, 1) if function is classes else (0, 1, 2) if function is likelihood else argnums
+    argnums = (0, 1) if function in CLASSES else (0, 1, 2) if function is likelihood else (0, 1, 2, 3)
     expected = ld.value_and_grad(function, argnums)(*arguments)
     got = ld.value_and_grad(function, argnums)(*map(cupy.asarray, arguments))
     assert all(type(leaf) is cupy.ndarray for leaf in flatten(got)[0])

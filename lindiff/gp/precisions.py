@@ -1,0 +1,70 @@
+"""Processes whose posterior has the precision ``K⁻¹ + W``, W diagonal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lindiff.gp.diagonals import add_to_diagonal
+from lindiff.gp.kernels.base import Kernel, is_none
+from lindiff.gp.likelihoods import Likelihood
+from lindiff.gp.points import as_points, own
+from lindiff.gp.posteriors import LikelihoodPosterior, mean_at
+from lindiff.gp.regression import residuals
+from lindiff.linalg import potrf, trsm
+
+__all__ = ["Precisions", "PrecisionsPosterior", "observed"]
+
+
+def observed(
+    name: str, kernel: Kernel, X: Any, y: Any, likelihood: Likelihood, mean: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Points (n, d) and observations (n,) that fit together, the mean, and covariances (n, n), there."""
+    X = own(as_points(X))
+    y = residuals(name, X, y, None)
+    if not len(X):
+        raise ValueError(f"{name}: there are no points")
+    if y.ndim != 1:
+        raise ValueError(f"{name}: y is a vector, got shape {y.shape}")
+    likelihood.check(y)
+    K, noise = kernel.smooth(X)
+    if not is_none(noise):
+        K = add_to_diagonal(K, noise)
+    return X, y, mean_at(name, X, y, mean), K
+
+
+class Precisions:
+    """``K⁻¹ + W`` by the Cholesky factor L of ``I + √W K √W``: Rasmussen & Williams (2006), eq. 3.27."""
+
+    def __init__(self, K: Any, W: Any) -> None:
+        self.K, self.root = K, np.sqrt(np.maximum(W, 0))
+        scaled = self.root[:, None] * K * self.root
+        self.L = potrf(add_to_diagonal(scaled, 1))
+
+    def _weighted(self, b: Any) -> Any:
+        """``√W (I + √W K √W)⁻¹ √W b``."""
+        inner = trsm(self.L, trsm(self.L, (self.root * b)[:, None]), transpose=True)
+        return self.root * inner[:, 0]
+
+    def solved(self, b: Any) -> Any:
+        """``(I + K W)⁻¹ b``."""
+        return b - self.K @ self._weighted(b)
+
+    def solved_transpose(self, b: Any) -> Any:
+        """``(I + W K)⁻¹ b``, of which K makes ``(K⁻¹ + W)⁻¹ b``."""
+        return b - self._weighted(self.K @ b)
+
+    def explained(self) -> Any:
+        """V of ``(K⁻¹ + W)⁻¹ = K - V Vᵀ``."""
+        return trsm(self.L, self.K * self.root, transpose=True, rightside=True)
+
+
+class PrecisionsPosterior(LikelihoodPosterior):
+    """The process at new points, given :class:`Precisions` at old ones."""
+
+    L: Any
+    root: Any
+
+    def _explained(self, K: Any) -> tuple[Any, ...]:
+        return (trsm(self.L, K * self.root, transpose=True, rightside=True),)
