@@ -14,6 +14,7 @@ from lindiff.gp.paths import posterior_paths, prior_paths
 from lindiff.gp.plots import plot
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood
 from lindiff.gp.series import state_space
+from lindiff.gp.softmax import Softmax
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, fitc_log_likelihood, sparse_bound
 from lindiff.gp.toeplitz import evenly_spaced_log_likelihood
 from lindiff.gp.variational import (
@@ -34,6 +35,7 @@ __all__ = [
     "Likelihood",
     "Poisson",
     "Posterior",
+    "Softmax",
     "SparsePosterior",
     "StudentT",
     "VariationalPosterior",

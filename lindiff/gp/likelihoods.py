@@ -13,7 +13,7 @@ from lindiff.scipy import special
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import grad
 
-__all__ = ["Bernoulli", "Gaussian", "Likelihood", "Poisson", "StudentT", "noise_of"]
+__all__ = ["Bernoulli", "Gaussian", "Likelihood", "Poisson", "StudentT", "noise_of", "std_of"]
 
 # Nodes and weights of expectations under a normal distribution.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
@@ -27,7 +27,17 @@ WIDE = 1.0  # standard deviation of f from which on it is the logistic distribut
 
 
 class Likelihood:
-    """``log p(y | f)`` of single observations."""
+    """``log p(y | f)`` of single observations.
+
+    Attributes
+    ----------
+    latent_shape : tuple of int
+        Of f for one of them: () for one process, (C,) for C.
+    """
+
+    @property
+    def latent_shape(self) -> tuple[int, ...]:
+        return ()
 
     def log_density(self, f: Any, y: Any) -> Any:
         """Elementwise; written in NumPy's functions."""
@@ -56,10 +66,9 @@ class Likelihood:
 
     def log_expected_density(self, mean: Any, var: Any, y: Any) -> Any:
         """``log E[p(y | f)]`` for f of this mean and variance: what expectation propagation needs."""
-        name = type(self).__name__
         raise ValueError(
-            f"{name} has no log_expected_density: write condition_laplace, or variational_bound, or a "
-            f"subclass that has one"
+            f"{type(self).__name__} has no log_expected_density: write condition_laplace, or "
+            f"variational_bound, or a subclass that has one"
         )
 
 
@@ -69,10 +78,14 @@ def _beside(x: Any, constant: Any) -> Any:
 
 
 def _nodes(mean: Any, var: Any) -> Any:
-    """Where a function of f is evaluated; the derivative by a variance of zero counts as 0."""
+    """Where a function of f is evaluated."""
+    return mean[..., None] + std_of(var)[..., None] * _beside(mean, NODES)
+
+
+def std_of(var: Any) -> Any:
+    """The roots of variances; the derivative of that of zero counts as 0."""
     is_zero = np.equal(value(var), 0)
-    std = np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, var)))
-    return mean[..., None] + std[..., None] * _beside(mean, NODES)
+    return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, var)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

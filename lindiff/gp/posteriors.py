@@ -42,7 +42,10 @@ class LatentPosterior:
     prior_mean: Any
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
-        """V, and W: of covariances K (m, n) with the old points ``V Vᵀ`` is known, but for ``W Wᵀ``."""
+        """V, and W: of covariances K (m, n) with the old points ``V Vᵀ`` is known, but for ``W Wᵀ``.
+
+        W (k, m, n) are those of k processes.
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -71,7 +74,7 @@ class LatentPosterior:
         return mean_at(type(self).__name__, X, like, self.prior_mean)
 
     def var(self, X: Any, noise: Any = None) -> Any:
-        """Variances of the process at points (m, d): (m,).
+        """Variances of the process at points (m, d): (m,), or (m, k) if they differ between processes.
 
         Parameters
         ----------
@@ -96,10 +99,12 @@ class LatentPosterior:
             means.append(K @ self.alpha)
             V, *others = self._explained(K)
             var = kernel.all_variances(F) - np.sum(V * V, axis=1)
-            variances.append(sum((np.sum(W * W, axis=1) for W in others), var))
+            variances.append(np.transpose(sum((np.sum(W * W, axis=-1) for W in others), var)))
         mean, var = np.concatenate(means), np.maximum(np.concatenate(variances), 0)
         mean = mean if self.prior_mean is None else mean + self.prior_mean_at(X)
-        return mean, var if noise is None or noise is False else var + self._added(noise)
+        if noise is None or noise is False:
+            return mean, var
+        return mean, np.transpose(np.transpose(var) + self._added(noise))
 
     def _added(self, noise: Any) -> Any:
         if noise is not True:
@@ -115,14 +120,14 @@ class LatentPosterior:
         return np.sqrt(self.var(X, noise))
 
     def cov(self, X: Any, noise: Any = None) -> Any:
-        """Covariances of the process between points (m, d): (m, m); `noise` is that of :meth:`var`."""
+        """Covariances between points (m, d): (m, m), or (k, m, m); `noise` is that of :meth:`var`."""
         X = as_points(X, like=self.X)
         F = self.kernel.features(X)
         V, *others = self._explained(covariances(self.kernel, F, self.kernel.features(self.X)))
-        cov = sum((W @ W.T for W in others), covariances(self.kernel, F) - V @ V.T)
-        if noise is None or noise is False:
-            return cov
-        return add_to_diagonal(cov, self._added(noise))
+        known = covariances(self.kernel, F) - V @ V.T
+        if noise is not None and noise is not False:
+            known = add_to_diagonal(known, self._added(noise))
+        return sum((W @ np.swapaxes(W, -1, -2) for W in others), known)
 
     def sample(self, X: Any, rng: Any, size: int = 1) -> Any:
         """Draws of the process at points (m, d): (size, m), or (size, m, k).
@@ -139,12 +144,19 @@ class LatentPosterior:
         """
         mean = self.mean(X)
         X = as_points(X, like=self.X)
-        L = factor(self.cov(X), f"{type(self).__name__}.sample", self.kernel.diag(X, noisy=False))
+        variances, name = self.kernel.diag(X, noisy=False), f"{type(self).__name__}.sample"
+        cov = self.cov(X)
+        L = (
+            factor(cov, name, variances)
+            if cov.ndim == 2
+            else np.stack([factor(K, name, variances) for K in cov])
+        )
         rng = np.random.default_rng(rng)
         normal = placed(rng.standard_normal((size, *np.shape(mean))).astype(mean.dtype), mean)
         if mean.ndim == 1:
             return mean + normal @ L.T
-        return mean + np.swapaxes(np.swapaxes(normal, 1, 2) @ L.T, 1, 2)
+        moved = np.transpose(normal, (2, 0, 1)) @ np.swapaxes(L, -1, -2)
+        return mean + np.transpose(moved, (1, 2, 0))
 
 
 class LikelihoodPosterior(LatentPosterior):

@@ -27,6 +27,10 @@ def observed(
         raise ValueError(f"{name}: there are no points")
     if y.ndim != 1:
         raise ValueError(f"{name}: y is a vector, got shape {y.shape}")
+    if likelihood.latent_shape:
+        raise ValueError(
+            f"{name}: {type(likelihood).__name__} has several processes: write variational_bound"
+        )
     likelihood.check(y)
     K, noise = kernel.smooth(X)
     if not is_none(noise):

@@ -54,12 +54,12 @@ def variational_bound(
     R : (U, U) array
         Mean, and triangular factor of the covariance ``R Rᵀ``, of the variational distribution of
         ``v = L⁻¹ u``; only the lower triangle is read, whose signs do not matter.  ``np.zeros(U)`` and
-        ``np.eye(U)`` are the prior.
+        ``np.eye(U)`` are the prior.  For the C processes of `Softmax` (U, C) and (C, U, U).
     likelihood : Likelihood
     total : int, optional
         How many observations there are; b by default.
     mean : number, (b,) array, or callable, optional
-        Of the process; a callable takes X.
+        Of the process, or of (b, C) processes; a callable takes X.
     jitter : float
         As in :func:`sparse_bound`.
 
@@ -91,7 +91,7 @@ def variational_bound(
         raise ValueError(f"variational_bound: y is a vector, got shape {r.shape}")
     if not len(X):
         raise ValueError("variational_bound: there are no points")
-    _check(m, R, len(Z))
+    _check(m, R, len(Z), likelihood)
     likelihood.check(r)
     R = np.tril(R)
     F, G = kernel.features(X), kernel.features(Z)
@@ -103,21 +103,27 @@ def variational_bound(
 
     A = with_jitter(attempt, kernel.all_variances(G), "variational_bound")
     AR = trmm(R, A, rightside=True)
-    prior = mean_at("variational_bound", X, r, mean)
-    var = kernel.all_variances(F) + kernel.noise(F) + np.sum(AR * AR, axis=1) - np.sum(A * A, axis=1)
+    prior = mean_at("variational_bound", X, np.empty((len(X), *likelihood.latent_shape)), mean)
+    var = kernel.all_variances(F) + kernel.noise(F) - np.sum(A * A, axis=1)
+    var = np.transpose(var + np.sum(AR * AR, axis=-1))
     expected = np.sum(likelihood.expected_log_density(A @ m + prior, np.maximum(var, 0), r))
     scale = 1.0 if total is None else total / len(X)
     return scale * expected - divergence(m, R)
 
 
-def _check(m: Any, R: Any, count: int) -> None:
-    if np.shape(m) != (count,) or np.shape(R) != (count, count):
+def _check(m: Any, R: Any, count: int, likelihood: Likelihood) -> None:
+    shape = likelihood.latent_shape
+    if np.shape(m) != (count, *shape) or np.shape(R) != (*shape, count, count):
         raise ValueError(
-            f"m and R are ({count},) and ({count}, {count}) for {count} inducing points, got shapes "
-            f"{np.shape(m)} and {np.shape(R)}"
+            f"m and R are {(count, *shape)} and {(*shape, count, count)} for {count} inducing points and "
+            f"{type(likelihood).__name__}, got shapes {np.shape(m)} and {np.shape(R)}"
         )
-    if not np.all(np.diagonal(value(R)) != 0):
+    if not np.all(_diagonals(value(R)) != 0):
         raise ValueError("R is the factor of a covariance, and has no zeros on its diagonal")
+
+
+def _diagonals(R: Any) -> Any:
+    return np.diagonal(R, axis1=-2, axis2=-1)
 
 
 def divergence(m: Any, R: Any) -> Any:
@@ -140,8 +146,8 @@ def divergence(m: Any, R: Any) -> Any:
     0.5
     """
     R = np.tril(R)
-    logs = np.sum(np.log(np.abs(np.diagonal(R))))
-    return 0.5 * (np.sum(m * m) + np.sum(R * R) - len(m)) - logs
+    logs = np.sum(np.log(np.abs(_diagonals(R))))
+    return 0.5 * (np.sum(m * m) + np.sum(R * R) - np.size(m)) - logs
 
 
 def natural_step(bound: Any, m: Any, R: Any, rate: float = 1.0) -> tuple[Any, Any]:
@@ -177,7 +183,7 @@ def natural_step(bound: Any, m: Any, R: Any, rate: float = 1.0) -> tuple[Any, An
     if not rate > 0:
         raise ValueError(f"natural_step: rate is greater than 0, got {rate}")
     R = np.tril(R)
-    S = R @ R.T
+    S = R @ np.swapaxes(R, -1, -2)
 
     def of_covariance(m: Any, S: Any) -> Any:
         return bound(m, potrf(S))
@@ -186,15 +192,20 @@ def natural_step(bound: Any, m: Any, R: Any, rate: float = 1.0) -> tuple[Any, An
     m_bar, S_bar = pullback(1.0)
     if not (np.all(np.isfinite(m_bar)) and np.all(np.isfinite(S_bar))):
         raise FloatingPointError("natural_step: the gradient of the bound is not finite")
-    precision = potri(R)
+    precision, S_bar = potri(R), S_bar + np.swapaxes(S_bar, -1, -2)
     while True:
         try:
-            P = potrf(precision - rate * (S_bar + S_bar.T))
+            P = potrf(precision - rate * S_bar)
             break
         except np.linalg.LinAlgError:
             rate = 0.5 * rate
     S = potri(P)
-    return S @ (precision @ m + rate * (m_bar - (S_bar + S_bar.T) @ m)), potrf(S)
+    return _each(S, _each(precision, m) + rate * (m_bar - _each(S_bar, m))), potrf(S)
+
+
+def _each(S: Any, m: Any) -> Any:
+    """Each matrix of (U, U), or (C, U, U), times its column of (U,), or (U, C)."""
+    return np.transpose((S @ np.transpose(m)[..., None])[..., 0])
 
 
 def variational_posterior(
@@ -219,14 +230,14 @@ def variational_posterior(
     VariationalPosterior
     """
     Z = own(as_points(Z))
-    _check(m, R, len(Z))
+    _check(m, R, len(Z), likelihood)
     G = kernel.features(Z)
 
     def attempt(more: float) -> Any:
         return potrf(inducing_covariance(kernel, G, jitter, more))
 
     L = with_jitter(attempt, kernel.all_variances(G), "variational_posterior")
-    alpha = trsm(L, m[:, None], transpose=True)[:, 0]
+    alpha = np.reshape(trsm(L, np.reshape(m, (len(Z), -1)), transpose=True), np.shape(m))
     return VariationalPosterior(kernel, Z, alpha, L, np.tril(R), likelihood, mean)
 
 
@@ -239,11 +250,11 @@ class VariationalPosterior(LikelihoodPosterior):
     kernel : Kernel
     X : (U, d) array
         Inducing points.
-    alpha : (U,) array
+    alpha : (U,) or (U, C) array
         ``L⁻ᵀ m``.
     L : (U, U) array
         Cholesky factor of their covariances.
-    R : (U, U) array
+    R : (U, U) or (C, U, U) array
         That of the variational covariance.
     likelihood : Likelihood
     prior_mean : number, callable or None

@@ -30,6 +30,12 @@ def part(length_scale, X, y, Z):
     return gp.variational_bound(RBF(length_scale), X, y, Z, m, R, gp.Gaussian(0.1))
 
 
+def several(length_scale, X, y, Z):
+    m, R = np.zeros((4, 2), like=X), np.stack([np.eye(4, like=X), 0.1 * np.eye(4, like=X)])
+    y = (ld.value(y) > 0).astype(float)
+    return gp.variational_bound(RBF(length_scale), X, y, Z, m, R, gp.Softmax(2))
+
+
 def classes(length_scale, X, y, Z):
     return gp.laplace_log_likelihood(RBF(length_scale), X, (ld.value(y) > 0).astype(float), gp.Bernoulli())
 
@@ -43,7 +49,7 @@ def predicted(length_scale, X, y, Z):
     return np.sum(mean) + np.sum(var)
 
 
-CLASSES = [classes, classes_by_moments]
+CLASSES = [classes, classes_by_moments, several]
 CASES = [likelihood, bound, approximation, part, *CLASSES, predicted]
 
 
