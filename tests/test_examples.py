@@ -274,3 +274,19 @@ def test_deep_processes_learn_a_step(tmp_path, capsys):
     one, two = (float(line.split()[-1]) for line in capsys.readouterr().out.splitlines())
     assert two > one + 0.1
     assert (tmp_path / "deep_gp.png").stat().st_size > 10_000
+
+
+def test_a_linear_head_is_unsure_where_its_network_saw_nothing(tmp_path, capsys):
+    load("neural_linear").main(tmp_path, steps=800)
+    evidence, spread = capsys.readouterr().out.splitlines()
+    at_data, in_gap = (float(word) for word in spread.split() if word[0].isdigit())
+    assert float(evidence.split()[2].rstrip(",")) > 0
+    assert in_gap > at_data
+    assert (tmp_path / "neural_linear.png").stat().st_size > 10_000
+
+
+def test_a_network_gives_the_parameters_of_a_linear_system(tmp_path, capsys):
+    load("neural_dynamics").main(tmp_path, steps=300)
+    constant, network = (float(line.split()[-1]) for line in capsys.readouterr().out.splitlines())
+    assert network > constant + 0.3
+    assert (tmp_path / "neural_dynamics.png").stat().st_size > 10_000
