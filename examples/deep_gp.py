@@ -45,7 +45,7 @@ def noise(p):
 def draws(p, x, normal):
     """The first layer at points, for standard normal numbers: the points themselves, and a process."""
     layer = p["first"]
-    first = gp.variational_posterior(kernel(layer), layer["Z"], layer["m"], layer["R"], noise(p), identity)
+    first = gp.variational_posterior(kernel(layer), layer["Z"], layer["m"], layer["R"], mean=identity)
     mean, var = first.mean_and_var(x)
     return mean + np.sqrt(var + 1e-10) * normal
 

@@ -104,6 +104,15 @@ def test_each_process_is_as_one_alone():
     np.testing.assert_allclose(np.cov(draws[:, :, 1].T), alone[1].cov(X[:4]), atol=0.05)
 
 
+def test_processes_that_are_not_observed():
+    layer = gp.variational_posterior(RBF(), Z, M, R)
+    np.testing.assert_array_equal(layer.mean(X), gp.variational_posterior(RBF(), Z, M, R, LIKELIHOOD).mean(X))
+    with pytest.raises(ValueError, match="VariationalPosterior: no likelihood of observations was given"):
+        layer.expected(X)
+    with pytest.raises(ValueError, match="no likelihood of observations was given"):
+        layer.var(X, noise=True)
+
+
 def test_float32():
     X32, Z32, M32, R32 = map(np.float32, (X, Z, M, R))
     found = gp.variational_bound(RBF(), X32, Y, Z32, M32, R32, LIKELIHOOD)
@@ -125,6 +134,8 @@ def test_programs():
 
 
 def test_bad_input():
+    with pytest.raises(ValueError, match="standard deviations of f are 345 at the most, got 1e"):
+        LIKELIHOOD.expected(np.zeros((2, 3)), np.full((2, 3), 1e8))
     with pytest.raises(ValueError, match="there are two classes at least, got 1"):
         gp.Softmax(1)
     with pytest.raises(ValueError, match=r"m and R are \(5, 3\) and \(3, 5, 5\) for 5 inducing points"):

@@ -162,13 +162,18 @@ class LatentPosterior:
 class LikelihoodPosterior(LatentPosterior):
     """The same, given observations that have a likelihood."""
 
-    likelihood: Likelihood
+    likelihood: Likelihood | None
+
+    def _of_observations(self) -> Likelihood:
+        if self.likelihood is None:
+            raise ValueError(f"{type(self).__name__}: no likelihood of observations was given")
+        return self.likelihood
 
     @property
     def noise(self) -> Any:
         """Variance of the noise, of a `Gaussian` likelihood."""
-        return noise_of(self.likelihood)
+        return noise_of(self._of_observations())
 
     def expected(self, X: Any) -> Any:
         """Expectations of observations at points (m, d): of `Bernoulli` ones the probabilities of 1."""
-        return self.likelihood.expected(*self.mean_and_var(X))
+        return self._of_observations().expected(*self.mean_and_var(X))

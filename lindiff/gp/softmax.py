@@ -20,6 +20,7 @@ DEEP = 22.0  # the part of exp(-exp(x)) below -22 is 3e-10
 HIGH = 3.6  # above it is nothing of it left
 GREATEST = 80.0  # whose exponential single precision holds
 NARROW = 0.35  # standard deviations up to which few nodes of Gauss and Hermite are enough
+SPREADS = np.concatenate([[0.0], NARROW * 1.5 ** np.arange(18.0)])  # what standard deviations are below
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(14)
 WEIGHTS = WEIGHTS / np.sqrt(2 * np.pi)
 
@@ -46,7 +47,8 @@ class Softmax(Likelihood):
     Expectations are sums over one dimension for any number of classes, right to some 1e-9:
     ``log S = ∫ (exp(-exp(x)) - exp(-S exp(x))) dx``, and of ``S = Σ exp(f_c)`` with independent f_c the
     expectation of the last is a product.  Of b observations some 2000 b C exponentials where all standard
-    deviations of f are below 0.35, and 400 b C where all are above.
+    deviations of f are below 0.35, and 400 b C where all are above; more where they are above 1, and an error
+    above 345.
 
     Examples
     --------
@@ -95,12 +97,25 @@ def _expected_logsumexp(mean: Any, var: Any) -> Any:
     std = std_of(var)
     greatest = np.max(value(mean), axis=-1, keepdims=True)
     mean = mean - greatest
-    spread = 6 * float(np.max(value(std))) if np.size(std) else 0.0
+    spread = 6 * _least_above(std)
     below = round((DEEP + np.log(mean.shape[-1]) + spread) / STEP)
     x = np.minimum(STEP * np.arange(-below, round((HIGH + spread) / STEP) + 1), GREATEST)
     x = placed(x.astype(mean.dtype), mean)
     products = np.prod(_survival(mean, std, x), axis=-2)
     return greatest[..., 0] + STEP * np.sum(np.exp(-np.exp(x)) - products, axis=-1)
+
+
+def _least_above(std: Any) -> float:
+    """One of few numbers, so that programs of such sums seldom have to be recorded anew."""
+    if not np.size(std):
+        return 0.0
+    place = int(np.sum(np.max(value(std)) > placed(SPREADS, std)))
+    if place == len(SPREADS):
+        raise ValueError(
+            f"Softmax: standard deviations of f are {SPREADS[-1]:.0f} at the most, got "
+            f"{np.max(value(std)):.3g}; a kernel of smaller variance says as much"
+        )
+    return float(SPREADS[place])
 
 
 def _survival(mean: Any, std: Any, x: Any) -> Any:

@@ -91,7 +91,7 @@ def variational_bound(
         raise ValueError(f"variational_bound: y is a vector, got shape {r.shape}")
     if not len(X):
         raise ValueError("variational_bound: there are no points")
-    _check(m, R, len(Z), likelihood)
+    _check(m, R, len(Z), likelihood.latent_shape)
     likelihood.check(r)
     R = np.tril(R)
     F, G = kernel.features(X), kernel.features(Z)
@@ -111,12 +111,11 @@ def variational_bound(
     return scale * expected - divergence(m, R)
 
 
-def _check(m: Any, R: Any, count: int, likelihood: Likelihood) -> None:
-    shape = likelihood.latent_shape
+def _check(m: Any, R: Any, count: int, shape: tuple[int, ...]) -> None:
     if np.shape(m) != (count, *shape) or np.shape(R) != (*shape, count, count):
         raise ValueError(
-            f"m and R are {(count, *shape)} and {(*shape, count, count)} for {count} inducing points and "
-            f"{type(likelihood).__name__}, got shapes {np.shape(m)} and {np.shape(R)}"
+            f"m and R are {(count, *shape)} and {(*shape, count, count)} for {count} inducing points, got "
+            f"shapes {np.shape(m)} and {np.shape(R)}"
         )
     if not np.all(_diagonals(value(R)) != 0):
         raise ValueError("R is the factor of a covariance, and has no zeros on its diagonal")
@@ -213,7 +212,7 @@ def variational_posterior(
     Z: Any,
     m: Any,
     R: Any,
-    likelihood: Likelihood,
+    likelihood: Likelihood | None = None,
     mean: Any = None,
     *,
     jitter: float = JITTER,
@@ -223,14 +222,15 @@ def variational_posterior(
     Parameters
     ----------
     kernel, Z, m, R, likelihood, mean, jitter
-        Those of :func:`variational_bound`; a `mean` is a number or a function of points.
+        Those of :func:`variational_bound`; a `mean` is a number or a function of points.  Without
+        a likelihood, as of a layer that is not observed, there is no `expected`.
 
     Returns
     -------
     VariationalPosterior
     """
     Z = own(as_points(Z))
-    _check(m, R, len(Z), likelihood)
+    _check(m, R, len(Z), np.shape(m)[1:] if likelihood is None else likelihood.latent_shape)
     G = kernel.features(Z)
 
     def attempt(more: float) -> Any:
@@ -256,7 +256,7 @@ class VariationalPosterior(LikelihoodPosterior):
         Cholesky factor of their covariances.
     R : (U, U) or (C, U, U) array
         That of the variational covariance.
-    likelihood : Likelihood
+    likelihood : Likelihood or None
     prior_mean : number, callable or None
     """
 
@@ -265,7 +265,7 @@ class VariationalPosterior(LikelihoodPosterior):
     alpha: Any
     L: Any
     R: Any
-    likelihood: Likelihood
+    likelihood: Likelihood | None
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
