@@ -28,6 +28,13 @@ series.
 What is differentiated is -½ Σ_ij Ω_ij vᵢᵀ S⁻¹ vⱼ - ½ ω log |S| for series i and j: then r rᵀ stands for
 r Ω rᵀ, and N for ω N.  Ω is diagonal but for the last d columns, those of an unknown start (de Jong 1991).
 
+With a weight of its own for each step, Σ_t ω_t (-½ vᵀ S⁻¹ v - ½ log |S|), the adjoint of P is no longer that
+of rank one and N: then m̄ and P̄ themselves go backward, and nothing rests.  From m_f and P_f to m and P,
+
+    K̄ = m̄ vᵀ - 2 P̄ K S,  S̄ = ½ ω (w wᵀ - S⁻¹) - Kᵀ P̄ K - sym(Kᵀ K̄ S⁻¹),  v̄ = Kᵀ m̄ - ω w,
+    R̄ += S̄,  B̄ += S⁻¹ K̄ᵀ P + 2 S̄ S Kᵀ - v̄ mᵀ,  ȳ = v̄,
+    m̄ := m̄ - Bᵀ v̄,  P̄ := P̄ + sym(K̄ S⁻¹ B) + Bᵀ S̄ B.
+
 All formulas are analytic in every argument, and nothing here conjugates: in complex arithmetic the imaginary
 part of a sweep is the derivative of its real part, exact to rounding (Squire & Trapp 1998).
 """
@@ -1099,6 +1106,202 @@ cdef void back_steps(scalar *room, Model *g, Kept *k, Backward *s, Observed *o, 
             add_gathered(g, k, b, s, <scalar *> s.sums, t)
 
 
+# ---- backward, with a weight for each step -----------------------------------------------------------------
+
+cdef void back_through_transition(scalar *room, Model *g, Bars *b, Py_ssize_t t, const scalar *m_f,
+                                  const scalar *P_f, scalar *m_bar, scalar *P_bar) noexcept nogil:
+    """The adjoints of m_f and P_f from those of the next m and P; and its part of Ā, Q̄ and c̄."""
+    cdef Py_ssize_t i, j, n = g.n, series = g.series
+    cdef scalar *A = <scalar *> g.A + t * g.A_step
+    cdef scalar *X = room
+    cdef scalar *F = X + n * n
+    cdef scalar *u = F + n * n
+    cdef scalar *bar
+    if b.c != NULL:
+        bar = <scalar *> b.c + t * g.c_step
+        for i in range(n):
+            for j in range(series):
+                bar[i * g.c_width + (j if g.c_width > 1 else 0)] += m_bar[i * series + j]
+    if b.Q != NULL:
+        bar = <scalar *> b.Q + t * g.Q_step
+        for i in range(n * n):
+            bar[i] += P_bar[i]
+    if b.A != NULL:
+        bar = <scalar *> b.A + t * g.A_step
+        product(PLAIN, TRANSPOSE, n, series, n, 1, m_bar, m_f, True, bar)
+        times(g, A, n, P_f, X)
+        for i in range(n * n):
+            X[i] *= 2
+        product(PLAIN, PLAIN, n, n, n, 1, P_bar, X, True, bar)
+    transposed_times(g, A, series, m_bar, u)
+    memcpy(m_bar, u, n * series * sizeof(scalar))
+    congruence(g, A, P_bar, X, F)
+    memcpy(P_bar, F, n * n * sizeof(scalar))
+
+
+cdef void back_through_element(scalar *room, Py_ssize_t n, Py_ssize_t series, const scalar *b,
+                               const scalar *gain, scalar f, const scalar *w, const scalar *weights,
+                               scalar *m, scalar *P, scalar *m_bar, scalar *P_bar, scalar *e_bar,
+                               scalar *f_bar, scalar *b_bar) noexcept nogil:
+    """Through one element with the variance f; m and P become those before it.  b_bar is NULL or added to."""
+    cdef scalar half = 0.5
+    cdef Py_ssize_t j, k
+    cdef scalar *h = room
+    cdef scalar *gain_bar = h + n
+    cdef scalar x, of_f = 0, crossed = 0
+    product(PLAIN, PLAIN, n, n, 1, 1, P_bar, gain, False, h)
+    for j in range(series):
+        of_f += half * weights[j] * (w[j] * w[j] - 1 / f)
+        e_bar[j] = -weights[j] * w[j]
+    for k in range(n):
+        x = -2 * f * h[k]
+        for j in range(series):
+            x += m_bar[k * series + j] * f * w[j]
+            e_bar[j] += gain[k] * m_bar[k * series + j]
+            m[k * series + j] -= gain[k] * f * w[j]
+        gain_bar[k] = x
+        of_f -= gain[k] * h[k]
+        crossed += x * gain[k]
+    of_f -= crossed / f
+    f_bar[0] = of_f
+    for j in range(n):
+        for k in range(n):
+            P[j * n + k] += f * gain[j] * gain[k]
+            P_bar[j * n + k] += half * (gain_bar[j] * b[k] + b[j] * gain_bar[k]) / f + of_f * b[j] * b[k]
+    for k in range(n):
+        if b_bar != NULL:
+            x = 2 * of_f * f * gain[k]
+            for j in range(n):
+                x += P[k * n + j] * gain_bar[j] / f
+            for j in range(series):
+                x -= e_bar[j] * m[k * series + j]
+            b_bar[k] += x
+        for j in range(series):
+            m_bar[k * series + j] -= b[k] * e_bar[j]
+
+
+cdef void covariance_of(Py_ssize_t p, const scalar *inverse, scalar *L, scalar *S) noexcept nogil:
+    """S = L Lᵀ, from L⁻¹."""
+    cdef Py_ssize_t i, j, k
+    cdef scalar x
+    for j in range(p):
+        for i in range(p):
+            x = 1 if i == j else 0
+            for k in range(j, i):
+                x -= inverse[i * p + k] * L[k * p + j]
+            L[i * p + j] = x / inverse[i * (p + 1)] if i >= j else 0
+    product(PLAIN, TRANSPOSE, p, p, p, 1, L, L, False, S)
+
+
+cdef void back_through_elements_together(scalar *room, Py_ssize_t n, Py_ssize_t p, Py_ssize_t series,
+                                         const scalar *B, const scalar *Kt, const scalar *inverse,
+                                         const scalar *w, const scalar *weights, scalar *m, scalar *P,
+                                         scalar *m_bar, scalar *P_bar, scalar *v_bar, scalar *S_bar,
+                                         scalar *B_bar) noexcept nogil:
+    """The same through p elements; B_bar (p, n) is NULL or filled in."""
+    cdef scalar half = 0.5
+    cdef Py_ssize_t i, j, l
+    cdef scalar *S = room
+    cdef scalar *W = S + p * p
+    cdef scalar *square = W + p * p
+    cdef scalar *v = square + p * p
+    cdef scalar *weighted = v + p * series
+    cdef scalar *SKt = weighted + p * series
+    cdef scalar *Kt_bar = SKt + p * n
+    cdef scalar *WKt_bar = Kt_bar + p * n
+    cdef scalar *crossed = WKt_bar + p * n
+    cdef scalar total = 0
+    covariance_of(p, inverse, W, S)
+    product(TRANSPOSE, PLAIN, p, p, p, 1, inverse, inverse, False, W)
+    product(PLAIN, PLAIN, p, p, series, 1, S, w, False, v)
+    product(PLAIN, PLAIN, p, p, n, 1, S, Kt, False, SKt)
+    product(PLAIN, PLAIN, p, n, n, -1, SKt, P_bar, False, Kt_bar)
+    for i in range(p * n):
+        Kt_bar[i] *= 2
+    product(PLAIN, TRANSPOSE, p, series, n, 1, v, m_bar, True, Kt_bar)
+    product(PLAIN, PLAIN, p, p, n, 1, W, Kt_bar, False, WKt_bar)
+    # S̄
+    for j in range(series):
+        total += weights[j]
+        for i in range(p):
+            weighted[i * series + j] = half * weights[j] * w[i * series + j]
+    product(PLAIN, TRANSPOSE, p, series, p, 1, weighted, w, False, S_bar)
+    product(PLAIN, PLAIN, p, n, n, 1, Kt, P_bar, False, crossed)
+    product(PLAIN, TRANSPOSE, p, n, p, -1, crossed, Kt, True, S_bar)
+    product(PLAIN, TRANSPOSE, p, n, p, 1, Kt, WKt_bar, False, square)
+    for i in range(p):
+        for l in range(p):
+            S_bar[i * p + l] -= half * (total * W[i * p + l] + square[i * p + l] + square[l * p + i])
+    # v̄, m and P before
+    for i in range(p * series):
+        v_bar[i] = -2 * weighted[i]
+    product(PLAIN, PLAIN, p, n, series, 1, Kt, m_bar, True, v_bar)
+    product(TRANSPOSE, PLAIN, n, p, series, -1, Kt, v, True, m)
+    product(TRANSPOSE, PLAIN, n, p, n, 1, Kt, SKt, True, P)
+    if B_bar != NULL:
+        product(PLAIN, PLAIN, p, n, n, 1, WKt_bar, P, False, B_bar)
+        for i in range(p * p):
+            square[i] = 2 * S_bar[i]
+        product(PLAIN, PLAIN, p, p, n, 1, square, SKt, True, B_bar)
+        product(PLAIN, TRANSPOSE, p, series, n, -1, v_bar, m, True, B_bar)
+    # m̄ and P̄
+    product(TRANSPOSE, PLAIN, n, p, series, -1, B, v_bar, True, m_bar)
+    product(PLAIN, PLAIN, p, p, n, 1, S_bar, B, True, WKt_bar)
+    for i in range(p * n):
+        WKt_bar[i] *= half
+    product(TRANSPOSE, PLAIN, n, p, n, 1, B, WKt_bar, True, P_bar)
+    product(TRANSPOSE, PLAIN, n, p, n, 1, WKt_bar, B, True, P_bar)
+
+
+cdef void weighted_back_steps(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t begin,
+                              Py_ssize_t end, const scalar *weights, scalar *m_bar,
+                              scalar *P_bar) noexcept nogil:
+    """Steps end to begin, backward; weights (T, series)."""
+    cdef Py_ssize_t t, i, j, n = g.n, p = g.p, series = g.series, width = p * (1 if g.independent else p)
+    cdef scalar *rows = room
+    cdef scalar *m = rows + p * (n + p)
+    cdef scalar *P = m + n * series
+    cdef scalar *v_bar = P + n * n
+    cdef scalar *S_bar = v_bar + p * series
+    cdef scalar *B_bar = S_bar + p * p
+    cdef scalar *rest = B_bar + p * n
+    cdef const scalar *Kt
+    cdef const scalar *inverse
+    cdef const scalar *w
+    cdef scalar *bar
+    for t in range(end - 1, begin - 1, -1):
+        observe(rows, g, t, o)
+        memcpy(m, <scalar *> k.m + (t - k.first) * n * series, n * series * sizeof(scalar))
+        memcpy(P, <scalar *> k.P + k.slot[t - k.first] * n * n, n * n * sizeof(scalar))
+        Kt = <scalar *> k.K + k.slot[t - k.first] * p * n
+        inverse = <scalar *> k.L + k.slot[t - k.first] * width
+        w = <scalar *> k.w + (t - k.first) * p * series
+        back_through_transition(rest, g, b, t, m, P, m_bar, P_bar)
+        if g.independent:
+            memset(B_bar, 0, p * n * sizeof(scalar))
+            for i in range(o.p - 1, -1, -1):
+                back_through_element(rest, n, series, <scalar *> o.B + i * n, Kt + i * n, inverse[i],
+                                     w + i * series, weights + t * series, m, P, m_bar, P_bar,
+                                     v_bar + i * series, S_bar + i, B_bar + i * n)
+        elif o.p > 0:
+            back_through_elements_together(rest, n, o.p, series, <scalar *> o.B, Kt, inverse, w,
+                                           weights + t * series, m, P, m_bar, P_bar, v_bar, S_bar, B_bar)
+        if b.y != NULL:
+            bar = <scalar *> b.y + t * p * series
+            for i in range(o.p):
+                memcpy(bar + o.index[i] * series, v_bar + i * series, series * sizeof(scalar))
+        if b.R != NULL:
+            bar = <scalar *> b.R + t * g.R_step
+            for i in range(o.p):
+                if g.independent:
+                    bar[o.index[i]] += S_bar[i]
+                    continue
+                for j in range(o.p):
+                    bar[o.index[i] * p + o.index[j]] += S_bar[i * o.p + j]
+        if b.B != NULL:
+            scatter_rows(o.p, n, B_bar, o.index, <scalar *> b.B + t * g.B_step)
+
+
 cdef bint moments_are_finite(const Forward *state, int kind, Py_ssize_t means,
                              Py_ssize_t variances) noexcept nogil:
     """Whether so many numbers of the predicted moments are finite."""
@@ -1189,6 +1392,13 @@ cdef Py_ssize_t room_backward(Model *g):
     """How many numbers `back_steps` needs."""
     cdef Py_ssize_t n = g.n, p = g.p, most = max(n, p)
     return 5 * n * n + 3 * p * n + 3 * p * p + 2 * n + (3 * n + p + most) * g.series + most * (most + g.mixed)
+
+
+cdef Py_ssize_t room_weighted(Model *g):
+    """How many numbers `weighted_back_steps` needs."""
+    cdef Py_ssize_t n = g.n, p = g.p, series = g.series
+    return p * (n + p) + n * series + n * n + p * series + p * p + p * n \
+        + max(2 * n * n + n * series + 2 * n, 3 * p * p + 2 * p * series + 4 * p * n)
 
 
 cdef cnp.ndarray find_moved(Model *g, cnp.ndarray Q):
@@ -1535,6 +1745,70 @@ cdef class Sweep:
         P_bar = 0.5 * (weighted @ r.T - omega * N) if wanted[6] else None
         return (*bars[:5], m_bar, P_bar, bars[5]), (r, N)
 
+    def pull_steps(self, weights, tuple wanted):
+        """Pull cotangents of ``-½ (quad + logdet)``, each of its own, back; without mixed series.
+
+        Parameters
+        ----------
+        weights : (T, s) array
+            The cotangents.
+        wanted : tuple of 8 bool
+            For which of y, A, B, Q, R, m, P, c.
+
+        Returns
+        -------
+        tuple of 8
+            Arrays in the shapes of the arguments, or None.
+
+        Notes
+        -----
+        A step costs 8n³ + 6n²p + 8np² + 4p³ flops, independent 4n³ + 6n²p, and for each series
+        4n² + 6np + 4p², at rest, too.
+        """
+        cdef Model *g = &self.g
+        cdef Py_ssize_t n = g.n, p = g.p, s = g.series, begin, end, chunk = steps_between_looks(g)
+        cdef list bars = [np.zeros_like(x) if want and x is not None else None
+                          for x, want in zip((*self.arrays[:5], self.arrays[5]), (*wanted[:5], wanted[7]))]
+        cdef cnp.ndarray given = np.ascontiguousarray(weights, dtype=self.dtype)
+        cdef cnp.ndarray m_bar = np.zeros((n, s), dtype=self.dtype)
+        cdef cnp.ndarray P_bar = np.zeros((n, n), dtype=self.dtype)
+        cdef cnp.ndarray room = np.empty(room_weighted(g), dtype=self.dtype)
+        cdef cnp.ndarray index = np.empty(p, dtype=np.intp)
+        cdef Observed o
+        cdef Bars b
+        b.y, b.A, b.B = memory(bars[0]), memory(bars[1]), memory(bars[2])
+        b.Q, b.R, b.c = memory(bars[3]), memory(bars[4]), memory(bars[5])
+        o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
+        with self.lock:
+            self.turn()
+            self.keep_whole()
+            for first in reversed(range(0, g.steps, max(self.block, 1))):
+                if first != self.kept:
+                    self.run(first, min(first + self.block, g.steps), np.empty_like(self.gram))
+                for end in range(min(first + self.block, g.steps), first, -chunk):
+                    begin = max(end - chunk, first)
+                    self.go_back_weighted(cnp.PyArray_DATA(room), &o, &b, begin, end, cnp.PyArray_DATA(given),
+                                          cnp.PyArray_DATA(m_bar), cnp.PyArray_DATA(P_bar))
+                    PyErr_CheckSignals()
+        return (*bars[:5], m_bar if wanted[5] else None, P_bar if wanted[6] else None, bars[5])
+
+    cdef void go_back_weighted(self, void *room, Observed *o, Bars *b, Py_ssize_t begin, Py_ssize_t end,
+                               void *weights, void *m_bar, void *P_bar):
+        cdef int kind = self.kind
+        with nogil:
+            if kind == cnp.NPY_DOUBLE:
+                weighted_back_steps(<double *> room, &self.g, &self.k, o, b, begin, end, <double *> weights,
+                                    <double *> m_bar, <double *> P_bar)
+            elif kind == cnp.NPY_FLOAT:
+                weighted_back_steps(<float *> room, &self.g, &self.k, o, b, begin, end, <float *> weights,
+                                    <float *> m_bar, <float *> P_bar)
+            elif kind == cnp.NPY_CDOUBLE:
+                weighted_back_steps(<complex128 *> room, &self.g, &self.k, o, b, begin, end,
+                                    <complex128 *> weights, <complex128 *> m_bar, <complex128 *> P_bar)
+            else:
+                weighted_back_steps(<complex64 *> room, &self.g, &self.k, o, b, begin, end,
+                                    <complex64 *> weights, <complex64 *> m_bar, <complex64 *> P_bar)
+
     def smooth(self, tuple after=None):
         """The smoothed means (T, n, s) and covariances (T, n, n), and the r and N before the first step.
 
@@ -1552,13 +1826,17 @@ cdef class Sweep:
     cdef tuple back(self, Bars *b, omega, tuple after):
         """The sweep backward: r and N before the first step."""
         with self.lock:
-            if self.g.sparse and self.turned is None:
-                self.turned = fill_in(&self.g.turned, self.arrays[1], transpose=True)
+            self.turn()
         if self.block >= self.g.steps and self.k.whole:
             return self.back_over_blocks(b, omega, after)
         with self.lock:
             self.keep_whole()
             return self.back_over_blocks(b, omega, after)
+
+    cdef object turn(self):
+        """The entries of a sparse transition's transpose, which the way back needs."""
+        if self.g.sparse and self.turned is None:
+            self.turned = fill_in(&self.g.turned, self.arrays[1], transpose=True)
 
     cdef tuple back_over_blocks(self, Bars *b, omega, tuple after):
         cdef Model *g = &self.g

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,19 +60,21 @@ def _of_data(group: composed.Group, run: composed.Filtered, z: Any = None) -> tu
     return quad, logdet
 
 
-def composed_terms(*arrays: Any, plan: Plan) -> Any:
-    """What ``Sweeps(arrays, plan).terms()`` is, without diffuse states."""
+def composed_terms(*arrays: Any, plan: Plan) -> tuple[Any]:
+    """What ``Sweeps(arrays, plan).terms()`` is, alone in a tuple; without diffuse states."""
     y, A, B, Q, R, m, P, c = arrays
     system = System(y, A, B, Q, R, m, P, c, None, (), many=True)
     counts = np.sum(~np.isnan(value(y)), axis=2)
-    return composed.loglikelihoods(system, plan.name, per_step=True) + 0.5 * LOG_TWO_PI * counts
+    return (composed.loglikelihoods(system, plan.name, per_step=True) + 0.5 * LOG_TWO_PI * counts,)
 
 
-def composed_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan) -> Any:
-    """The cotangents of the wanted arrays, of ``(*bars, *arrays)``."""
+def composed_gradient(
+    *args: Any, wanted: tuple[bool, ...], plan: Plan, composed: Callable[..., Any] = composed_sums
+) -> Any:
+    """The cotangents of the wanted arrays, of ``(*bars, *arrays)``; bars of what is composed."""
     bars, arrays = args[: -len(wanted)], args[-len(wanted) :]
     active = tuple(i for i, want in enumerate(wanted) if want)
-    return pulled(lambda *a: composed_sums(*a, plan=plan), arrays, tuple(bars), active)
+    return pulled(partial(composed, plan=plan), arrays, tuple(bars), active)
 
 
 def pushed(function: Any, args: tuple[Any, ...], dots: tuple[Any, ...]) -> Any:

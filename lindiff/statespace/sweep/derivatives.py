@@ -1,16 +1,18 @@
 """The compiled sweep as an operation with compiled derivatives to second order.
 
-``filter_sums`` is the sweep forward.  Its pullback, ``filter_gradient``, is the sweep backward, and an
-operation of its own: that gives second derivatives.  Both are analytic, so a tangent is the imaginary part of
-the same sweep at ``x + i h x_dot``, exact to rounding (Squire & Trapp 1998, "Using complex variables to
-estimate derivatives of real functions").  The pullback of the gradient is such a tangent, too, because the
-Hessian is symmetric.  Beyond that, and where forward mode is nested in forward mode, `any_order` takes over.
+``filter_sums`` is the sweep forward, ``filter_terms`` are its terms step by step.  The pullback of both,
+``filter_gradient``, is the sweep backward, and an operation of its own: that gives second derivatives.  Both
+are analytic, so a tangent is the imaginary part of the same sweep at ``x + i h x_dot``, exact to rounding
+(Squire & Trapp 1998, "Using complex variables to estimate derivatives of real functions").  The pullback of
+the gradient is such a tangent, too, because the Hessian is symmetric.  Beyond that, and where forward mode is
+nested in forward mode, `any_order` takes over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,63 +42,100 @@ __all__ = [
 
 # h x_dot is so small beside x that its square vanishes in double precision, in which tangents are computed.
 STEP = 1e-20
-SUMS, ARRAYS = 4, 8  # how many sums there are, and arrays that they are of,
+ARRAYS = 8  # of a system,
 TRANSITION, STATE_COV = 1, 3  # among these
 
 
-@rule
-def filter_sums(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, *, plan: Plan) -> Any:
+class _Quantities(NamedTuple):
+    """What is differentiated of a sweep: how it is given and pulled, and the same composed."""
+
+    values: Callable[[Any], tuple[Any, ...]]
+    pull: Callable[[Any, tuple[Any, ...], tuple[bool, ...]], tuple[Any, ...]]
+    composed: Callable[..., tuple[Any, ...]]
+
+
+_SUMS = _Quantities(
+    lambda sweeps: sweeps.sums(), lambda sweeps, bars, wanted: sweeps.pull(bars, wanted), composed_sums
+)
+_TERMS = _Quantities(
+    lambda sweeps: (sweeps.terms(),),
+    lambda sweeps, bars, wanted: sweeps.pull_terms(*bars, wanted),
+    composed_terms,
+)
+
+
+def filter_sums(*arrays: Any, plan: Plan) -> Any:
     """The sums over steps of a sweep over y, transition, ..., state_intercept: see `Sweeps.sums`."""
+    return _swept(*arrays, plan=plan, of=_SUMS)
+
+
+def filter_terms(*arrays: Any, plan: Plan) -> Any:
+    """The terms of a sweep without diffuse states, step by step: see `Sweeps.terms`."""
+    return _swept(*arrays, plan=plan, of=_TERMS)[0]
+
+
+@rule
+def _swept(
+    y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, *, plan: Plan, of: _Quantities
+) -> Any:
     arrays = y, A, B, Q, R, m, P, c
     sweeps = None
     if is_plain(*arrays):
         sweeps = plan.kind(arrays, plan)
-        sums = sweeps.sums()
+        found = of.values(sweeps)
     else:
-        sums = filter_sums(*arrays, plan=plan)
+        found = _swept(*arrays, plan=plan, of=of)
 
     def pushforward(*arrays_dot: Any) -> Any:
         if not _has_complex_sweeps(plan, arrays, arrays_dot):
-            return pushed(partial(composed_sums, plan=plan), arrays, arrays_dot)
+            return pushed(partial(of.composed, plan=plan), arrays, arrays_dot)
         h = complex_step(arrays, arrays_dot)
-        return _tangents(_moved(plan._replace(whole=False), arrays, arrays_dot, h).sums(), sums, h)
+        return _tangents(of.values(_moved(plan._replace(whole=False), arrays, arrays_dot, h)), found, h)
 
     def pullback(bars: Any, active: tuple[int, ...]) -> Any:
+        if of is _TERMS and not hasattr(plan.kind, "pull_terms"):
+            parts = iter(pulled(partial(of.composed, plan=plan), arrays, bars, active))
+            return tuple(next(parts) if i in active else None for i in range(ARRAYS))
         wanted = wanted_of(active, plan.parts)
-        found = iter(filter_gradient(*bars, *arrays, wanted=wanted, plan=plan, sweeps=sweeps))
-        return tuple(next(found) if want else None for want in wanted)
+        given = iter(filter_gradient(*bars, *arrays, wanted=wanted, plan=plan, sweeps=sweeps, of=of))
+        return tuple(next(given) if want else None for want in wanted)
 
-    return sums, Differential(pushforward, pullback, selective=True)
+    return found, Differential(pushforward, pullback, selective=True)
 
 
 @rule
-def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: Any = None) -> Any:
+def filter_gradient(
+    *args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: Any = None, of: _Quantities = _SUMS
+) -> Any:
     """Cotangents of the wanted arrays from those of the sums: ``filter_gradient(*bars, *arrays)``.
 
     Parameters
     ----------
     *args
-        The cotangents of the four sums, then the eight arrays of :func:`filter_sums`.
+        The cotangents of the sums, or of the terms, then the eight arrays.
     wanted : tuple of bool
         Which arrays have a cotangent in the result; see `wanted_of`.
     plan : Plan
     sweeps : optional
         The sweeps over these arrays, if they have run.
+    of
+        Sums or terms.
     """
-    bars, arrays = args[:SUMS], args[SUMS:]
-    composed = partial(composed_gradient, wanted=wanted, plan=plan)
+    bars, arrays = args[:-ARRAYS], args[-ARRAYS:]
+    first = len(bars)
+    composed = partial(composed_gradient, wanted=wanted, plan=plan, composed=of.composed)
     if is_plain(*args):
-        gradient = _given((plan.kind(arrays, plan) if sweeps is None else sweeps).pull(bars, wanted))
+        gradient = _given(of.pull(plan.kind(arrays, plan) if sweeps is None else sweeps, bars, wanted))
     else:
-        gradient = filter_gradient(*args, wanted=wanted, plan=plan, sweeps=sweeps)
+        gradient = filter_gradient(*args, wanted=wanted, plan=plan, sweeps=sweeps, of=of)
 
     def pushforward(*dots: Any) -> Any:
         if not _has_complex_sweeps(plan, arrays, (*bars, *dots)):
             return pushed(composed, args, dots)
         h = complex_step(args, dots)
-        moved = _moved(plan, arrays, dots[SUMS:], h)
-        complex_bars = tuple(_complex(bar, dot, h) for bar, dot in zip(bars, dots[:SUMS], strict=True))
-        return _tangents(_given(moved.pull(complex_bars, wanted)), gradient, h)
+        moved = _moved(plan, arrays, dots[first:], h)
+        complex_bars = tuple(_complex(bar, dot, h) for bar, dot in zip(bars, dots[:first], strict=True))
+        return _tangents(_given(of.pull(moved, complex_bars, wanted)), gradient, h)
 
     def pullback(gradient_bar: Any, active: tuple[int, ...]) -> Any:
         if not _has_complex_sweeps(plan, arrays, (*bars, *gradient_bar)):
@@ -106,36 +145,11 @@ def filter_gradient(*args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: An
         direction = tuple(next(given) if want else None for want in wanted)
         h = complex_step(arrays, direction)
         moved = _moved(plan, arrays, direction, h)
-        second = tuple(i + SUMS in active for i in range(ARRAYS))
-        found = moved.pull(bars, second) if any(second) else (None,) * ARRAYS
-        return *_tangents(moved.sums(), bars, h), *_tangents(found, arrays, h)
+        second = tuple(i + first in active for i in range(ARRAYS))
+        found = of.pull(moved, bars, second) if any(second) else (None,) * ARRAYS
+        return *_tangents(of.values(moved), bars, h), *_tangents(found, arrays, h)
 
     return gradient, Differential(pushforward, pullback, selective=True)
-
-
-@rule
-def filter_terms(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, *, plan: Plan) -> Any:
-    """The terms of a sweep without diffuse states, step by step: see `Sweeps.terms`.
-
-    There are more steps than parameters, so tangents are compiled and cotangents are not.
-    """
-    arrays = y, A, B, Q, R, m, P, c
-    terms = plan.kind(arrays, plan).terms() if is_plain(*arrays) else filter_terms(*arrays, plan=plan)
-    composed = partial(composed_terms, plan=plan)
-
-    def pushforward(*arrays_dot: Any) -> Any:
-        if not _has_complex_sweeps(plan, arrays, arrays_dot):
-            return pushed(composed, arrays, arrays_dot)
-        h = complex_step(arrays, arrays_dot)
-        moved = _moved(plan._replace(whole=False), arrays, arrays_dot, h)
-        (tangent,) = _tangents((moved.terms(),), (terms,), h)
-        return tangent
-
-    def pullback(bar: Any, active: tuple[int, ...]) -> Any:
-        parts = iter(pulled(composed, arrays, bar, active))
-        return tuple(next(parts) if i in active else None for i in range(ARRAYS))
-
-    return terms, Differential(pushforward, pullback, selective=True)
 
 
 def wanted_of(active: tuple[int, ...], parts: Parts) -> tuple[Any, ...]:

@@ -32,12 +32,8 @@ FLOAT64 = np.dtype(np.float64)
 
 def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoint: bool | None) -> Any:
     """The log likelihoods (S,) of arrays or Variables; the options are those of :func:`loglikelihood`."""
-    (S, T, p), n = system.y.shape, system.transition.shape[-1]
-    alone = S if system.shares_covariances else 1
-    numbers = _most_kept(T, n, p, alone, system.obs_cov.shape[-2] == 1) * (S // max(alone, 1))
-    block = _block(checkpoint, T, numbers * system.y.dtype.itemsize)
-
-    parts = parts_of(system.transition, system.state_cov, T)
+    block = _block_of(system, checkpoint)
+    parts = parts_of(system.transition, system.state_cov, system.y.shape[1])
 
     def by_sums(system: System) -> Any:
         arrays, plan = planned(system, name, steady_tol, block, whole=not system.is_plain)
@@ -56,6 +52,13 @@ def loglikelihood_in_order(
     block = _block(checkpoint, T, 8 * _most_kept(T, n, p, 1, p == 1))
     options = name, tolerance_of(steady_tol, FLOAT64), block, parts_of(arrays[1], arrays[3], T)
     return ordinary_loglikelihood(arrays, *options)
+
+
+def _block_of(system: System, checkpoint: bool | None = None) -> int:
+    (S, T, p), n = system.y.shape, system.transition.shape[-1]
+    alone = S if system.shares_covariances else 1
+    numbers = _most_kept(T, n, p, alone, system.obs_cov.shape[-2] == 1) * (S // max(alone, 1))
+    return _block(checkpoint, T, numbers * system.y.dtype.itemsize)
 
 
 def _block(checkpoint: bool | None, T: int, most: int) -> int:
@@ -91,7 +94,7 @@ def step_loglikelihoods(system: System, name: str, steady_tol: float | None = No
         return (composed.loglikelihoods(system, name, per_step=True),)
 
     def swept_fields(system: System) -> tuple[Any, ...]:
-        arrays, plan = planned(system, name, steady_tol)
+        arrays, plan = planned(system, name, steady_tol, _block_of(system), whole=not system.is_plain)
         counts = np.sum(~np.isnan(value(system.y)), axis=2)
         terms = filter_terms(*arrays, plan=plan._replace(stepwise=True))
         return (terms - (0.5 * LOG_TWO_PI * counts).astype(terms.dtype),)

@@ -69,14 +69,22 @@ class Sweeps:
         """Cotangents of the wanted arrays from those of the sums; None for the others."""
         quad_bar, cross_bar, info_bar, logdet_bar = bars
 
-        def pulled(item: Any) -> Any:
-            (series, _), sweep = item
+        def pulled(series: Any, sweep: Any) -> Any:
             quad, cross, logdet = quad_bar[series], cross_bar[series], logdet_bar[series].sum()
             if self.plan.diffuse:
                 return sweep.pull(quad, cross, info_bar[series].sum(axis=0), logdet, wanted)
             return sweep.pull(quad, cross, logdet, wanted)[0]
 
-        found = self._each(pulled, list(zip(self.plan.groups, self.sweeps, strict=True)))
+        return self._added(pulled, wanted)
+
+    def pull_terms(self, terms_bar: Any, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        """Cotangents of the wanted arrays from those of the terms (S, T); None for the others."""
+        return self._added(lambda series, sweep: sweep.pull_steps(terms_bar[series].T, wanted), wanted)
+
+    def _added(self, pulled: Callable[[Any, Any], Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        """The cotangents that the sweeps over groups give, in the shapes of the arrays."""
+        items = list(zip(self.plan.groups, self.sweeps, strict=True))
+        found = self._each(lambda item: pulled(item[0][0], item[1]), items)
         dtype = self.arrays[0].dtype
         result = [
             np.zeros(x.shape, dtype) if want and x is not None else None
