@@ -84,8 +84,8 @@ def loglikelihood(
     Differentiable with respect to every array.  Covariances have symmetric gradients, missing values zero.
 
     A step costs about 4n³ + 4n²p + 3np² + p³/3 flops, once for all series that share the system matrices and
-    the missing values; 2n² + 4np more for each series.  Gradients of `per_step` likelihoods, each with a weight
-    of its own, take some 8n³ a step, of arrays of NumPy's compiled, too.
+    the missing values; 2n² + 4np more for each series.  Gradients of `per_step` likelihoods, in which each
+    step has a weight of its own, take some 8n³ a step; of NumPy's arrays they are compiled, too.
 
     CuPy arrays: all series in one launch forward and one backward, each with its own covariances, which do
     not come to rest.
