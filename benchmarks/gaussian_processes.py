@@ -1,10 +1,11 @@
 """Gaussian processes beside others: ``python -m benchmarks.gaussian_processes``.
 
-Value and gradient of Titsias's bound, of the exact likelihood, of a variational bound on a minibatch and of
-Laplace's approximation, and predictions with variances.  Beside GPyTorch and scikit-learn; what is not
-installed is left out.  The data are random: times do not depend on them.  All calls of a case take turns;
-times are medians.  Memory is what ``tracemalloc`` sees, of what Python and NumPy allocate.  Prints a table,
-writes `results/gaussian_processes.csv`.  Threads are those that OMP_NUM_THREADS and OPENBLAS_NUM_THREADS say.
+Value and gradient of Titsias's bound, of the exact likelihood, of a variational bound on a minibatch, of
+Laplace's approximation and of expectation propagation, and predictions with variances.  Beside GPyTorch, GPy
+and scikit-learn; what is not installed is left out.  The data are random: times do not depend on them.  All
+calls of a case take turns; times are medians.  Memory is what ``tracemalloc`` sees, of what Python and NumPy
+allocate.  Prints a table, writes `results/gaussian_processes.csv`.  Threads are those that OMP_NUM_THREADS
+and OPENBLAS_NUM_THREADS say.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ try:
     import torch
 except ImportError:
     gpytorch = None
+try:
+    import GPy
+except ImportError:
+    GPy = None
 
 
 def data(rng: np.random.Generator, points: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,6 +109,27 @@ def variational_of_gpytorch(X: np.ndarray, y: np.ndarray, Z: np.ndarray, total: 
     return call
 
 
+# -- GPy -------------------------------------------------------------------------------------------------
+
+
+def of_gpy(model: Any) -> Callable[[], Any]:
+    """Value and gradient by all of its numbers."""
+    numbers = model.optimizer_array.copy()
+
+    def call() -> Any:
+        model.optimizer_array = numbers
+        return model.objective_function(), model.objective_function_gradients()
+
+    return call
+
+
+def regression_of_gpy(X: np.ndarray, y: np.ndarray, Z: np.ndarray | None) -> Any:
+    kernel = GPy.kern.RBF(X.shape[1], ARD=True)
+    if Z is None:
+        return GPy.models.GPRegression(X, y[:, None], kernel)
+    return GPy.models.SparseGPRegression(X, y[:, None], kernel, Z=Z.copy())
+
+
 # -- cases -----------------------------------------------------------------------------------------------
 
 
@@ -120,12 +146,14 @@ def sparse(rng: np.random.Generator) -> Iterator[tuple[str, Calls]]:
         calls: Calls = {"lindiff": lambda both=both, logs=logs, Z=Z: both(logs, Z)}
         if gpytorch is not None:
             calls["gpytorch"] = of_gpytorch(X, y, Z)
+        if GPy is not None:
+            calls["gpy"] = of_gpy(regression_of_gpy(X, y, Z))
         yield f"sparse bound, n = 8611, U = {count}", calls
 
 
 def exact(rng: np.random.Generator) -> Iterator[tuple[str, Calls]]:
     """The log marginal likelihood with a length scale for each of eight columns, value and gradient."""
-    for points in (200, 1000, 3000):
+    for points in (200, 1000, 3000, 5000):
         X, y = data(rng, points, 8)
         logs = np.log([1.5, *np.ones(8), 0.1])
 
@@ -135,13 +163,15 @@ def exact(rng: np.random.Generator) -> Iterator[tuple[str, Calls]]:
         both = ld.value_and_grad(by_logs(density, 8))
         kernels = sklearns.kernels
         theirs = 1.5 * kernels.RBF(np.ones(8)) + kernels.WhiteKernel(0.1)
-        model = sklearns.GaussianProcessRegressor(theirs, optimizer=None).fit(X, y)
         calls: Calls = {"lindiff": lambda both=both, logs=logs: both(logs)}
         if points <= 1000:
+            model = sklearns.GaussianProcessRegressor(theirs, optimizer=None).fit(X, y)
             theta = model.kernel_.theta
             calls["sklearn"] = lambda model=model, theta=theta: model.log_marginal_likelihood(theta, True)
         if gpytorch is not None:
             calls["gpytorch"] = of_gpytorch(X, y, None)
+        if GPy is not None:
+            calls["gpy"] = of_gpy(regression_of_gpy(X, y, None))
         yield f"exact likelihood, n = {points}, d = 8", calls
 
 
@@ -186,6 +216,27 @@ def laplace(rng: np.random.Generator) -> Iterator[tuple[str, Calls]]:
         )
 
 
+def expectation_propagation(rng: np.random.Generator) -> Iterator[tuple[str, Calls]]:
+    """Of two classes by the normal distribution function, value and gradient."""
+    probit = gp.Bernoulli("probit")
+    for points in (100, 400):
+        X, y = data(rng, points, 2)
+        labels = (y > 0).astype(int)
+
+        def density(logs: Any, X: Any = X, labels: Any = labels) -> Any:
+            kernel = np.exp(logs[0]) * RBF(np.exp(logs[1]))
+            return gp.ep_log_likelihood(kernel, X, labels, probit)
+
+        both, logs = ld.value_and_grad(density), np.log([4.0, 1.0])
+        calls: Calls = {"lindiff": lambda both=both, logs=logs: both(logs)}
+        if GPy is not None:
+            inference = GPy.inference.latent_function_inference.EP(ep_mode="nested", always_reset=True)
+            kernel = GPy.kern.RBF(2, 4.0)
+            model = GPy.models.GPClassification(X, labels[:, None], kernel, inference_method=inference)
+            calls["gpy"] = of_gpy(model)
+        yield f"expectation propagation, n = {points}", calls
+
+
 def predictions(rng: np.random.Generator) -> Iterator[tuple[str, Calls]]:
     """Means and variances at 100 000 points; the limit is a product of matrices of as many flops."""
     X, y = data(rng, 1000, 4)
@@ -208,6 +259,7 @@ CASES = {
     "exact": exact,
     "variational": variational,
     "laplace": laplace,
+    "ep": expectation_propagation,
     "predictions": predictions,
 }
 

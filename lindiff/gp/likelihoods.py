@@ -140,11 +140,22 @@ class Bernoulli(Likelihood):
 def _expected_expit(mean: Any, var: Any) -> Any:
     """``E expit(f)`` for means of at least ``-var/2``."""
     is_wide = np.greater(value(var), WIDE**2)
-    nodes = _nodes(mean, np.where(is_wide, 1.0, var))
-    narrow = np.sum(special.expit(nodes) * _beside(mean, WEIGHTS), axis=-1)
-    std = np.sqrt(np.where(is_wide, var, 1.0))
-    below = special.ndtr((mean[..., None] - _beside(mean, LOGISTIC_NODES)) / std[..., None])
-    return np.where(is_wide, np.sum(below * _beside(mean, LOGISTIC_WEIGHTS), axis=-1), narrow)
+    if not np.any(is_wide):
+        return _of_narrow(mean, var)
+    if np.all(is_wide):
+        return _of_wide(mean, var)
+    narrow, wide = np.where(is_wide, 1.0, var), np.where(is_wide, var, 1.0)
+    return np.where(is_wide, _of_wide(mean, wide), _of_narrow(mean, narrow))
+
+
+def _of_narrow(mean: Any, var: Any) -> Any:
+    return np.sum(special.expit(_nodes(mean, var)) * _beside(mean, WEIGHTS), axis=-1)
+
+
+def _of_wide(mean: Any, var: Any) -> Any:
+    distances = mean[..., None] - _beside(mean, LOGISTIC_NODES)
+    below = special.ndtr(distances / np.sqrt(var)[..., None])
+    return np.sum(below * _beside(mean, LOGISTIC_WEIGHTS), axis=-1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
