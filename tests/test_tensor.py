@@ -845,6 +845,41 @@ def test_sums_of_many_terms():
     np.testing.assert_allclose(*gradients)
 
 
+def test_numbers_are_another_ones_as_complex_numbers_and_with_the_other_sign_of_zero():
+    x = np.array([1.0, -4.0])
+    for text, text_of_equal_number in [
+        ("f[i] = sqrt(x[i]*2)", "f[i] = sqrt(x[i]*(2+0j))"),
+        ("f[i] = copysign(x[i], 0.0)", "f[i] = copysign(x[i], -0.0)"),
+    ]:
+        both = ld.tensor(text), ld.tensor(text_of_equal_number)
+        with np.errstate(invalid="ignore"):
+            found = ld.program(lambda x, both=both: [f(x) for f in both])(x)
+            np.testing.assert_array_equal(found, [f(x) for f in both])
+    np.testing.assert_array_equal(both[1](x), [-1.0, -4.0])
+    assert str(both[1]) == "f[i] = copysign(x[i], -0.0)"
+
+
+@pytest.mark.parametrize("of", [complex, np.complex64, np.complex128, np.clongdouble])
+def test_complex_numbers_of_any_precision(of):
+    i, X, x = ld.tensor.indices("i"), ld.tensor.arrays("x"), np.array([1.0, -2.0])
+    np.testing.assert_array_equal(ld.tensor(X[i] * of(1j), [i])(x), x * 1j)
+    np.testing.assert_array_equal(ld.tensor(X[i] * (i * of(1j)), [i])(x), [0, -2j])
+    np.testing.assert_array_equal(
+        ld.tensor(X[i] * of(2 + 3j), [i]).adjoint("x")(x, np.ones(2)), [2 - 3j, 2 - 3j]
+    )
+    g = ld.tensor("f[i] = g(x[i])", functions={"g": lambda x: np.exp(x * of(1j))})
+    np.testing.assert_allclose(g(x), np.exp(1j * x))
+
+
+@pytest.mark.parametrize("change", ["x[i] + 0j", "x[i] - 0j", "0j + x[i]", "x[i]*(1+0j)", "x[i]/(1+0j)"])
+def test_numbers_that_change_nothing_but_the_kind_of_numbers(change):
+    f, x = ld.tensor(f"f[i] = sqrt({change})"), np.array([1.0, -4.0])
+    np.testing.assert_array_equal(f(x), [1, 2j])
+    np.testing.assert_array_equal(ld.tensor(str(f))(x), [1, 2j])
+    np.testing.assert_allclose(ld.jvp(f, (x,), (np.ones(2),))[1], [0.5, -0.25j])
+    np.testing.assert_allclose(f.adjoint("x")(x, np.ones(2)), [0.5, 0.25j])
+
+
 # -- in the house --------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import (
-    ZERO,
     Access,
     Apply,
     Condition,
@@ -26,6 +25,7 @@ from lindiff.tensor.expressions import (
     Scalar,
     accesses,
     at_least,
+    is_number,
     substituted,
 )
 from lindiff.tensor.names import Names, free_names, size_of_axis
@@ -193,7 +193,7 @@ class _Adjoint:
         share = self.share(statement, term)
         x_bar = f_bar * (conjugate(share) if self.conjugated else share)
         body = pulled(term.body, access, x_bar, True, self.conjugated)
-        if body == ZERO:
+        if is_number(body, 0):
             return
         # the adjoint of what is in between may be infinite, or 0 beside elements that nothing reads
         is_last = statement is self.statements[-1]
@@ -344,7 +344,7 @@ def _pushed(
     dots = {a: replace(a, array=dot(a.array)) for a in accesses(term.body) if a.array in moving}
     is_between = any(a.array == other.name for a in dots for other in extra.statements)
     total = pushed(term.body, dots, bool(term.summed) or not is_between)
-    if total == ZERO:
+    if is_number(total, 0):
         return
     share = extra.share(statement, term)
     yield tidy(Term("sum", term.summed, term.domain, total * share))

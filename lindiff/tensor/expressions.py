@@ -35,7 +35,9 @@ __all__ = [
     "equal",
     "evaluated",
     "is_elementwise",
+    "is_number",
     "is_polynomial",
+    "of_python",
     "product",
     "scalar",
     "substituted",
@@ -191,9 +193,30 @@ class Scalar:
 
 @dataclass(frozen=True, eq=False)
 class Number(Scalar):
-    """The same number everywhere."""
+    """The same number everywhere.
+
+    It is another one with the other sign of a zero, and as a complex number: functions tell these apart.
+    """
 
     value: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", of_python(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scalar):
+            raise TypeError("elements are compared by np.equal")
+        return self is other or (isinstance(other, Number) and self._told == other._told)
+
+    def __hash__(self) -> int:
+        return hash((Number, self._told))
+
+    @property
+    def _told(self) -> tuple[str | int, ...]:
+        x = self.value
+        if isinstance(x, complex):
+            return x.real.hex(), x.imag.hex()
+        return (x.hex() if isinstance(x, float) else x,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +268,13 @@ class Reduction(Scalar):
         return (self.body,)
 
 
+def of_python(x: Any) -> int | float | complex:
+    """A number, NumPy's too, as one of Python's, whose kind says whether it is complex."""
+    if isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real):
+        return complex(x)
+    return int(x) if isinstance(x, (numbers.Integral, np.bool_)) else float(x)
+
+
 # Terms that are added one after the other.
 GROUP = 16
 
@@ -269,8 +299,9 @@ def scalar(x: Any) -> Scalar:
     return Number(x)
 
 
-def _is(x: Scalar, value: float) -> bool:
-    return isinstance(x, Number) and x.value == value
+def is_number(x: Scalar, value: float) -> bool:
+    """Whether an expression is a real number, the sign of zero aside."""
+    return isinstance(x, Number) and not isinstance(x.value, complex) and x.value == value
 
 
 def applied(function: Callable[..., Any], *args: Scalar) -> Scalar:
@@ -281,15 +312,15 @@ def applied(function: Callable[..., Any], *args: Scalar) -> Scalar:
         return Number(_of_numbers(function, [x.value for x in args]))  # type: ignore[attr-defined]
     if function is np.multiply:
         x, y = args
-        if _is(x, 0) or _is(y, 0):
+        if is_number(x, 0) or is_number(y, 0):
             return ZERO
-        if _is(x, -1) or _is(y, -1):
-            return applied(np.negative, y if _is(x, -1) else x)
-        if _is(x, 1) or _is(y, 1):
-            return y if _is(x, 1) else x
-    elif function is np.add and (_is(args[0], 0) or _is(args[1], 0)):
-        return args[1] if _is(args[0], 0) else args[0]
-    elif function in (np.subtract, np.divide) and _is(args[1], int(function is np.divide)):
+        if is_number(x, -1) or is_number(y, -1):
+            return applied(np.negative, y if is_number(x, -1) else x)
+        if is_number(x, 1) or is_number(y, 1):
+            return y if is_number(x, 1) else x
+    elif function is np.add and (is_number(args[0], 0) or is_number(args[1], 0)):
+        return args[1] if is_number(args[0], 0) else args[0]
+    elif function in (np.subtract, np.divide) and is_number(args[1], int(function is np.divide)):
         return args[0]
     elif function is np.negative and isinstance(args[0], Apply) and args[0].function is np.negative:
         return args[0].args[0]
@@ -313,7 +344,7 @@ def _of_numbers(function: Callable[..., Any], numbers: list[Any]) -> Any:
     except (KeyError, ArithmeticError):
         with np.errstate(all="ignore"):
             found = function(*(x if isinstance(x, complex) else float(x) for x in numbers))
-        return found.item() if isinstance(found, (np.generic, np.ndarray)) else found
+        return found.item() if isinstance(found, np.ndarray) else found
 
 
 def chain(x_bar: Any, slope: Any) -> Any:
@@ -354,7 +385,7 @@ def total(terms: Iterable[Scalar]) -> Scalar:
     left = list(terms)
     while len(left) > GROUP:
         left = [reduce(operator.add, left[k : k + GROUP]) for k in range(0, len(left), GROUP)]
-    return reduce(operator.add, left, ZERO)
+    return reduce(operator.add, left) if left else ZERO  # 0 + -0.0 is another number
 
 
 def _as_number(x: Any) -> Any:

@@ -102,7 +102,7 @@ def scalar_text(x: Scalar) -> str:
 def _scalar(x: Scalar) -> tuple[str, int]:
     """The text of an expression, and how strongly it holds together."""
     if isinstance(x, Number):
-        text = repr(x.value.item() if isinstance(x.value, np.generic) else x.value)
+        text = repr(x.value)
         return text, _ATOM if not text.startswith("-") else _UNARY
     if isinstance(x, Access):
         return (f"{x.array}[{', '.join(s.text() for s in x.subscripts)}]" if x.subscripts else x.array), _ATOM

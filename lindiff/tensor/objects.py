@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from lindiff.tensor.expressions import (
     at_least,
     equal,
     is_elementwise,
+    of_python,
     scalar,
 )
 from lindiff.tensor.reading import Equation
@@ -73,7 +75,8 @@ class Index:
             return NotImplemented
         if any(isinstance(x, np.ndarray) and x.ndim for x in inputs):
             raise TypeError(f"an index is no array: give np.{ufunc.__name__} elements, x[i]")
-        given = [x.item() if isinstance(x, (np.generic, np.ndarray)) else x for x in inputs]
+        given = [x.item() if isinstance(x, np.ndarray) else x for x in inputs]
+        given = [of_python(x) if isinstance(x, (numbers.Number, np.bool_)) else x for x in given]
         if ufunc in _OPERATORS and not any(isinstance(x, Scalar) for x in given):
             return _OPERATORS[ufunc](*given)  # what NumPy's numbers ask for on the left of an index
         return applied(ufunc, *map(scalar, given))

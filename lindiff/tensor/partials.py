@@ -19,6 +19,7 @@ from lindiff.tensor.expressions import (
     accesses,
     chain,
     chained,
+    is_number,
     is_polynomial,
     scalar,
 )
@@ -96,7 +97,7 @@ def pushed(x: Scalar, dots: Mapping[Access, Scalar], is_finite: bool) -> Scalar:
     if x.function is np.conjugate:
         return conjugate(parts[0])
     for place, dot in enumerate(parts):
-        if dot != ZERO:
+        if not is_number(dot, 0):
             is_dot_finite = is_finite and _are_smooth(x.args[place], dots)
             total = total + _multiplied(dot, _of_function(x, place), is_dot_finite)
     return total
@@ -121,11 +122,13 @@ def conjugate(x: Scalar) -> Scalar:
 
 
 def _multiplied(x_bar: Scalar, slope: Scalar, is_finite: bool) -> Scalar:
-    return ZERO if ZERO in (x_bar, slope) else chained(x_bar, slope, is_finite)
+    return ZERO if is_number(x_bar, 0) or is_number(slope, 0) else chained(x_bar, slope, is_finite)
 
 
 def _chosen(x: Apply, first: Scalar, second: Scalar) -> Scalar:
-    return ZERO if first == second == ZERO else Apply(np.where, (x.args[0], first, second))
+    if is_number(first, 0) and is_number(second, 0):
+        return ZERO
+    return Apply(np.where, (x.args[0], first, second))
 
 
 def _slope(x: Scalar, by: Access) -> Scalar | None:
@@ -137,9 +140,9 @@ def _slope(x: Scalar, by: Access) -> Scalar | None:
     total: Scalar = ZERO
     for place, part in enumerate(x.args):
         inner = _slope(part, by)
-        if inner is None or (inner != ZERO and x.function in (np.where, np.conjugate)):
+        if inner is None or (not is_number(inner, 0) and x.function in (np.where, np.conjugate)):
             return None
-        if inner != ZERO:
+        if not is_number(inner, 0):
             total = total + inner * _of_function(x, place)
     return total if is_polynomial(total) else None
 

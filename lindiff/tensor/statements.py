@@ -25,6 +25,7 @@ from lindiff.tensor.expressions import (
     applied,
     at_least,
     evaluated,
+    is_number,
     product,
     substituted,
     total,
@@ -113,7 +114,7 @@ def factors_of(x: Scalar) -> Iterator[Scalar]:
     elif isinstance(x, Apply) and x.function is np.divide:
         yield from factors_of(x.args[0])
         yield _inverse(x.args[1])
-    elif x != Number(1):
+    elif not is_number(x, 1):
         yield x
 
 
