@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lindiff as ld
-from lindiff.programs.dependence import dependence
+from lindiff.programs.dependence import Found, dependence
 from lindiff.programs.recording import Unrecordable
 
 A = np.eye(6) + np.diag(np.ones(5), 1)
@@ -219,6 +219,26 @@ def test_single_precision_and_layouts():
         matrix = ld.jacobian(f, sparse=True)(x_given)
         assert matrix.dtype == np.float32
         np.testing.assert_allclose(matrix.toarray(), ld.jacobian(f)(x_given).reshape(8, 12), rtol=1e-6)
+
+
+def test_arguments_whose_numbers_share_memory():
+    windows = np.lib.stride_tricks.sliding_window_view(np.arange(1.0, 6.0), 3)
+    for f, x in [
+        (lambda x: x[-1] + 1e-4 * x[:-1], np.broadcast_to(1.0, 5)),
+        (lambda x: x**2, np.broadcast_to(2.0, 5)),
+        (lambda x: x[-1] + 1e-5 * x[0] * x[1], windows),
+        (lambda x: x[::-1] * x[:, ::-1], windows.T),
+    ]:
+        found = ld.jacobian(f, sparse=True)(x)
+        np.testing.assert_array_equal(found.toarray(), ld.jacobian(f)(x).reshape(found.shape))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_small_entries_that_a_pattern_has_not(scale, monkeypatch):
+    found = Found(scipy.sparse.csr_array(np.eye(5, dtype=bool)), False)
+    monkeypatch.setattr("lindiff.transforms.sparse.found_by", lambda f, x, *others: found)
+    with pytest.raises(TypeError, match="does not do the same"):
+        ld.jacobian(lambda x: x + scale * x[::-1], sparse=True)(np.arange(1.0, 6.0))
 
 
 @pytest.mark.parametrize("order", ["A", "K", "F", "C"])

@@ -118,6 +118,8 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
     The pattern is of x, and holds whatever numbers there are in other arrays that the function takes.
     """
     x = np.asarray(x)
+    if _may_overlap(x):  # numbers in one cell are arguments of their own
+        x = x.copy()
     program: Program[..., Any] = Program(function, warns=False)
     y = program(x, *others)
     known = program.contents()[0]
@@ -133,6 +135,16 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
     leaves = [leaf for leaf in result.leaves if type(leaf) is Slot]
     pattern = followed.rows_of(leaves[0]) if leaves else _nothing(np.size(y), x.size)
     return Found(pattern, len(branches) > 1)
+
+
+def _may_overlap(x: Any) -> bool:
+    """Whether several numbers of an array may be in one cell of memory."""
+    reach = x.itemsize
+    for step, size in sorted((abs(step), size) for step, size in zip(x.strides, x.shape, strict=True)):
+        if step < reach and size > 1:
+            return True
+        reach += step * max(size - 1, 0)
+    return False
 
 
 def _branches(root: Branch) -> Iterator[Branch]:

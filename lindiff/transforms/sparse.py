@@ -37,10 +37,13 @@ CHUNK_BYTES = 1 << 18
 # Shapes whose patterns are kept.
 KEPT = 16
 
-# Roundings in each term of a product of the matrix and a direction, and what is none, of functions in single
-# precision as well.
+# Roundings in each term of a product of the matrix and a direction, and from which part of it on it is
+# measured, by its precision, whether a difference is what is rounded on the way.
 _ROUNDINGS = 8
-_NOTICEABLE = 1e-3
+_NOTICEABLE = {"f": 1e-3, "d": 1e-6}
+
+# The part of a function's slope that entries have which are no rounding themselves.
+_SMALL = 1e-3
 
 
 class SparseJacobian:
@@ -106,7 +109,7 @@ class SparseJacobian:
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
         matrix, apart, scale = kept.matrix(x, y, walk)
         slope = np.max(np.abs(y), initial=0.0) / (np.max(np.abs(at), initial=0.0) or 1.0)
-        is_far = np.any(apart > _NOTICEABLE * (scale + _NOTICEABLE * slope))
+        is_far = np.any(apart > _NOTICEABLE[key[2].char] * (scale + _SMALL * slope))
         if is_far and not np.max(apart) <= _ROUNDINGS * kept.longest * kept.noise(x, y, walk):
             raise TypeError(
                 f"{self._name} does not do the same when it is called again: its pattern cannot be found; "
