@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,147 @@ def test_beside_the_dense_jacobian(name, of_program, mode):
         np.testing.assert_allclose(matrix.toarray(), dense.reshape(-1, 6), rtol=1e-12, atol=1e-14)
 
 
+def put_at(x, function, *args, **kwargs):
+    """``x**2`` with other numbers at places."""
+    y = x**2
+    function(y, *args, **kwargs)
+    return y
+
+
+INTS = np.array([3, 3, 0, -1])
+MASK = np.array([True, False, True, True, False, False])
+W2, W7, W8 = (np.random.default_rng(n).uniform(1, 2, n) for n in (2, 7, 8))
+# whose patterns are those of their dense Jacobians at a point with no number that is special
+EXACT = {
+    # integers beside numbers
+    "appended": lambda x: np.append(x**2, 1000),
+    "padded": lambda x: np.pad(x**2, 1, constant_values=300),
+    "with an integer before": lambda x: np.diff(x**2, prepend=100, append=7),
+    "inserted": lambda x: np.insert(x**2, 3, 9999),
+    "joined": lambda x: np.concatenate([x**2, np.arange(3) + 50]),
+    "stacked": lambda x: np.stack([x, np.arange(6)]),
+    "an array": lambda x: np.array([x[0], 5, x[1] * x[2], 2], like=x),
+    # other types asked for
+    "in half precision": lambda x: 1e7 * x + np.concatenate([x[::-1]], dtype=np.float16).astype(float),
+    "of another type": lambda x: np.array(x[::-1], np.float32, like=x).astype(float),
+    "by its name": lambda x: np.stack([x[::-1]], dtype="f4").astype(float),
+    # writers
+    "added at": lambda x: put_at(x, np.add.at, INTS, x[:4] ** 3),
+    "subtracted at": lambda x: put_at(x, np.subtract.at, (INTS,), x[5]),
+    "multiplied at": lambda x: put_at(x, np.multiply.at, slice(1, 3), x[4:]),
+    "changed at": lambda x: put_at(x, np.negative.at, INTS),
+    "added in a matrix": lambda x: put_at(x.reshape(2, 3), np.add.at, ([0, 1], [2, 2]), x[:2]),
+    "added below an axis": lambda x: put_at(x.reshape(3, 2), np.add.at, [0, 2, 0], x.reshape(3, 2)[::-1]),
+    "put": lambda x: put_at(x, np.put, INTS, x[:2]),
+    "put by a method": lambda x: put_at(x, lambda y, *args: y.put(*args), [7, 2], x[:2], "wrap"),
+    "put where": lambda x: put_at(x, np.putmask, MASK, x[::-1]),
+    "placed": lambda x: put_at(x, np.place, MASK, x[:2]),
+    "on the diagonal": lambda x: put_at(x[:, None] * np.ones(6), np.fill_diagonal, x[:2]),
+    "copied where": lambda x: put_at(x, np.copyto, x[::-1], where=MASK),
+    "copied": lambda x: put_at(x.reshape(2, 3), np.copyto, x[:3]),
+    "filled by a method": lambda x: put_at(x, lambda y, v: y.fill(v), x[2]),
+    "put along an axis": lambda x: put_at(x.reshape(2, 3), np.put_along_axis, np.array([[1], [0]]), x[:1], 1),
+    # sums
+    "chosen": lambda x: np.choose(MASK * 1, [x, x[::-1] * 2]),
+    "compressed": lambda x: np.compress(MASK, x),
+    "extracted": lambda x: np.extract(MASK, x),
+    "along an axis": lambda x: np.take_along_axis(x.reshape(2, 3), np.array([[2, 0], [1, 1]]), 1),
+    "counted": lambda x: np.bincount([1, 4, 1, 1, 0, 4], x, 7),
+    "counted by name": lambda x: np.bincount([1, 4, 1, 1, 0, 4], weights=x),
+    "differences": lambda x: np.ediff1d(x.reshape(2, 3)),
+    "differences between ends": lambda x: np.ediff1d(x, to_begin=x[:2], to_end=np.stack([1, x[0]])),
+    "gradient": lambda x: np.gradient(x),
+    "gradient, second order": lambda x: np.gradient(x, 0.5, edge_order=2),
+    "gradient, at uniform points": lambda x: np.gradient(x, np.arange(6)),
+    "gradient, at points": lambda x: np.gradient(x, np.array([0, 1, 3, 3.5, 7, 9])),
+    "gradient, at points, second order": lambda x: np.gradient(x, np.arange(6) ** 2.0, edge_order=2),
+    "gradient by spacing": lambda x: np.gradient(x[:5] ** 2, x[5]),
+    "gradient of a matrix": lambda x: np.stack(np.gradient(np.outer(x[:3], x[3:]))),
+    "gradient along one axis": lambda x: np.gradient(np.outer(x[:3], x[3:]), 2.0, axis=0),
+    "gradient along axes": lambda x: np.stack(np.gradient(np.outer(x[:3], x), 1.0, np.arange(6) ** 2)),
+    "trace": lambda x: np.trace(np.outer(x, x)[:, :, None] * x[:2]),
+    "trace beside": lambda x: np.outer(x, x).trace(1),
+    "trace of nothing": lambda x: np.trace(np.outer(x, x), 9) + x,
+    # sums of products
+    **{
+        f"{f.__name__} {mode} {len(w)}": lambda x, f=f, mode=mode, w=w: f(x, w, mode)
+        for f in (np.convolve, np.correlate)
+        for mode in ("full", "same", "valid")
+        for w in (W2, W7, W8)
+    },
+    **{
+        f"{mode} from the right {len(w)}": lambda x, mode=mode, w=w: np.correlate(w, x, mode)
+        for mode in ("same", "valid")
+        for w in (W2, W7)
+    },
+    "convolved with itself": lambda x: np.convolve(x[:3], x[3:]),
+    "convolved with zeros": lambda x: np.convolve(x, [1, 0, -2]),
+    "elementwise": lambda x: np.einsum("i,i->i", x, x),
+    "einsum": lambda x: np.einsum("ij,kj,k->ki", x.reshape(2, 3), np.arange(9.0).reshape(3, 3), x[:3]),
+    "diagonals": lambda x: np.einsum("ii,i", np.outer(x, x), x),
+    "a diagonal": lambda x: np.einsum("ii...,->...i", np.outer(x, x).reshape(6, 6, 1), 2.0),
+    "einsum of lists": lambda x: np.einsum(x.reshape(2, 3), [0, 1], np.eye(2), [0, 2], [2, 1]),
+    "inner": lambda x: np.inner(x.reshape(3, 2), np.eye(2)),
+    "inner with a vector": lambda x: np.inner(x.reshape(3, 2), x[:2]),
+    "inner of a vector": lambda x: np.inner(np.array([0.0, 1]), x.reshape(3, 2)),
+    "outer": lambda x: np.outer([1.0, 0.0], x),
+    "vdot": lambda x: np.vdot(x.reshape(2, 3), [[1, 0, 1], [0, 0, 2]]),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_patterns_are_those_of_dense_jacobians(name):
+    f, x = EXACT[name], np.random.default_rng(0).uniform(1, 2, 6)
+    dense = np.asarray(ld.jacobian(f)(x)).reshape(-1, 6)
+    np.testing.assert_array_equal(dependence(f, x).toarray(), dense != 0)
+    np.testing.assert_allclose(ld.jacobian(f, sparse=True)(x).toarray(), dense, rtol=1e-12)
+
+
+def test_large_patterns():
+    n = 20_000
+    i, x = np.random.default_rng(0).integers(0, n, n), np.linspace(1, 2, n)
+
+    def assembled(x):
+        y = np.zeros_like(x)
+        np.add.at(y, i, x**2)
+        return y
+
+    for f, entries in [
+        (assembled, n),
+        (lambda x: put_at(x, np.put, np.arange(0, n, 2), x), n),
+        (lambda x: np.gradient(x), 2 * n),
+        (lambda x: np.ediff1d(x), 2 * n - 2),
+        (lambda x: np.convolve(x, [1, -2, 1.0]), 3 * n),
+        (lambda x: np.einsum("i,i->i", x, x), n),
+        (lambda x: np.bincount(i, weights=x, minlength=n), n),
+        (lambda x: np.trace(x.reshape(50, 8, 50)), 400),
+        (lambda x: np.concatenate([x[::-1]], dtype=np.float16).astype(float) + 1e7 * x, 2 * n),
+    ]:
+        assert ld.jacobian(f, sparse=True)(x).nnz == entries
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sum(x) * np.ones(x.size),
+        lambda x: put_at(x, np.add.at, np.argsort(x), np.sum(x)),
+        lambda x: put_at(x, np.copyto, np.sum(x)),
+        lambda x: np.add.outer(x[:2000], x) + np.sum(x),
+        lambda x: np.sort(x),
+    ],
+)
+def test_patterns_that_are_too_large(function):
+    with pytest.raises(TypeError, match=r"pattern of the Jacobian .* entries"):
+        ld.jacobian(function, sparse=True)(np.linspace(0, 1, 12_000))
+
+
+def test_finding_a_pattern_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ld.jacobian(lambda x: np.gradient(x[:4] ** 2, x[4]), sparse=True)(np.arange(1.0, 6.0))
+        ld.jacobian(lambda x: np.kron(1 / x[:2], x[2:]), sparse=True)(np.arange(1.0, 6.0))
+
+
 def test_entries_that_are_zero_at_a_point_are_there():
     matrix = ld.jacobian(lambda x: x[1:] * x[:-1], sparse=True)(np.zeros(5))
     assert matrix.nnz == 8
@@ -149,7 +291,7 @@ def test_large_ones_take_few_directions():
     assert matrix.nnz == 60_000
     assert ld.jacobian(lambda x: np.diff(np.pad(x, 1)), sparse=True)(x).nnz == 40_000
     with pytest.raises(TypeError, match="everything depends on everything, 400000000 entries"):
-        ld.jacobian(lambda x: np.gradient(x), sparse=True)(x)
+        ld.jacobian(lambda x: np.cumsum(x), sparse=True)(x)
     np.testing.assert_allclose(matrix.diagonal(), -2 + np.cos(x))
 
 

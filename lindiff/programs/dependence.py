@@ -22,6 +22,7 @@ from lindiff.programs.operands import Slot, leaves_of, replaced, slots_of
 from lindiff.programs.program import Program
 from lindiff.programs.recorded import VIEWS, is_hashable, may_write, method
 from lindiff.programs.recording import Instruction, Unrecordable
+from lindiff.programs.sums import PRODUCTS, SUMMANDS
 from lindiff.programs.tree import Branch
 
 __all__ = ["Found", "dependence", "found_by"]
@@ -48,6 +49,10 @@ _MOVES = {
         np.append,
         np.insert,
         np.delete,
+        np.choose,
+        np.compress,
+        np.extract,
+        np.take_along_axis,
     ),
     *(np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.roll),
     *(np.broadcast_to, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.block, np.tile),
@@ -57,23 +62,27 @@ _MOVES = {
     *map(method, ("reshape", "ravel", "flatten", "transpose", "swapaxes", "squeeze", "diagonal", "take")),
     *map(method, ("repeat", "__getitem__")),
 }
+# That move numbers into their first argument.
+_MOVES_INTO = {
+    *(np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal),
+    *map(method, ("put", "fill")),
+}
 _FILLED = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
-_PRODUCTS = {np.matmul, np.dot, method("dot")}
 # Linear in each of their operands, but for constants that they add.
 _MULTILINEAR = {
-    *(np.ediff1d, np.cumsum, np.gradient, np.trace, np.convolve, np.correlate),
+    *(np.cumsum, np.convolve, np.correlate, np.bincount),
     *(np.dot, np.einsum, np.tensordot, np.inner, np.outer, np.vdot, np.kron, np.cross),
-    *map(method, ("dot", "cumsum", "trace")),
+    *map(method, ("dot", "cumsum")),
 }
 _PADDINGS = ("constant", "edge", "wrap", "reflect", "symmetric")  # that move numbers
 
 # Numbers of an operand that a multilinear function is asked for, one after the other.
 _MOST_ASKED = 4096
 
-# Entries of a pattern of which nothing is known.
+# Entries of a pattern, on the way to it as well.
 _MOST_ENTRIES = 100_000_000
 
-# Products of two numbers in a product of matrices that is looked at one by one.
+# Products of numbers that are looked at one by one.
 _MOST_PRODUCTS = 1 << 24
 
 
@@ -128,8 +137,9 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
         raise Unrecordable(met.reason if met is not None and met.reason else "it has no program")
     followed = _Followed(x.size)
     branches = list(_branches(met.tree.root))
-    for branch in branches:
-        followed.go(branch)
+    with np.errstate(all="ignore"):  # of numbers that stand for others
+        for branch in branches:
+            followed.go(branch)
     result = branches[-1].result
     assert result is not None
     leaves = [leaf for leaf in result.leaves if type(leaf) is Slot]
@@ -247,8 +257,8 @@ class _Followed:
     # -- steps ---------------------------------------------------------------------------------------------
 
     def follow(self, step: Instruction) -> None:
-        function, args, kwargs = step.function, step.args, step.kwargs
-        if function in (operator.setitem, np.copyto) and self.wrote(function, args, kwargs):
+        args, kwargs = step.args, step.kwargs
+        if self.wrote(step):
             return
         given = [*slots_of(args), *slots_of(kwargs)]
         results = [leaf for leaf in leaves_of(step.result) if type(leaf) is Slot]
@@ -265,17 +275,43 @@ class _Followed:
                 for other in given:
                     self.add(slot, self.rows_of(other))
 
-    def wrote(self, function: Any, args: Any, kwargs: Any) -> bool:
+    def wrote(self, step: Instruction) -> bool:
         """Put what is written at known places; False where the places are not known."""
-        target, *rest = args
-        index = rest[0] if function is operator.setitem else ...
-        value = rest[-1]
-        if type(target) is not Slot or slots_of(index) or kwargs or not self.is_fixed(target):
+        function, (target, *rest) = step.function, step.args or (None,)
+        is_at = isinstance(getattr(function, "__self__", None), np.ufunc) and function.__name__ == "at"
+        if type(target) is not Slot or not self.is_fixed(target) or step.kwargs.get("out") is not None:
             return False
-        places = self.cells(target)[index]
-        if _is_inexact(self.forms[target]):
+        if not (
+            is_at or (is_hashable(function) and (function in _MOVES_INTO or function is operator.setitem))
+        ):
+            return False
+        if not _is_inexact(self.forms[target]):
+            return True
+        cells = self.cells(target)
+        if function is operator.setitem:
+            index, value = rest
+            if slots_of(index):
+                return False
+            places = cells[index]
             self.put(target, places, self.broadcast(value, np.shape(places)))
+            return True
+        rows = self.added_at(target, *rest) if is_at else self.moved(step, [target]).get(target)
+        if rows is None:
+            return False
+        self.put(target, cells, rows)
         return True
+
+    def added_at(self, target: Slot, index: Any, value: Any = None) -> csr_array | None:
+        """What the ``at`` of a ufunc makes of an array: each number depends on all that is put to it, too."""
+        if slots_of(index):
+            return None
+        count = math.prod(self.shape(target))
+        places = np.arange(count).reshape(self.shape(target))[index]
+        return self.rows_of(target) + self.gathered(places, value, count)
+
+    def gathered(self, places: Any, value: Any, count: int) -> csr_array:
+        """The sets of what goes to each of ``count`` places."""
+        return _grouped(np.ravel(places), count) @ self.broadcast(value, np.shape(places))
 
     def found(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
         """The sets of results, as far as a rule knows them."""
@@ -297,19 +333,22 @@ class _Followed:
             return {results[0]: self.elementwise(args[1:], self.shape(results[0]))}
         if function in _REDUCTIONS:
             return {results[0]: self.reduced(args, kwargs, None, results[0])}
-        if function in _PRODUCTS and not kwargs:
-            rows = self.product(function, args, results[0])
-            if rows:
-                return rows
+        if function in PRODUCTS:
+            rows = self.products(step, results[0])
+            if rows is not None:
+                return {results[0]: rows}
+        if function is np.bincount and not slots_of(args[:1]):
+            weights = kwargs.get("weights", [*args, None][1])
+            return {results[0]: self.gathered(args[0], weights, math.prod(self.shape(results[0])))}
         if function is np.pad:
             mode = kwargs.get("mode", [*args, "constant"][2])
             moves = mode in _PADDINGS and kwargs.get("reflect_type", "even") == "even"
             return self.moved(step, results) if moves else {}
-        if function is np.diff:
-            return self.differences(step, results[0])
         if function in _MULTILINEAR and len(results) == 1:
             return self.multilinear(step, results[0])
-        return self.moved(step, results) if function in _MOVES else self.by_pattern(step, results)
+        if function in _MOVES or function in SUMMANDS:
+            return self.moved(step, results)
+        return self.by_pattern(step, results)
 
     def of_all(self, given: list[Slot], result: Slot) -> csr_array:
         """Each number depends on all."""
@@ -358,32 +397,41 @@ class _Followed:
         ids = np.ravel(np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), shape))
         return _grouped(ids, math.prod(kept)) @ self.rows_of(x)
 
-    def product(self, function: Any, args: Any, result: Slot) -> dict[Slot, csr_array]:
-        """Of matrices and vectors: where a factor that is no argument has zeros, nothing depends on them."""
-        if any(type(z) is not Slot and slots_of(z) for z in args):
-            return {}
-        shapes = [self.shape(z) if type(z) is Slot else np.shape(z) for z in args]
-        if not all(shapes) or (function is not np.matmul and max(map(len, shapes)) > 2):
-            return {}
-        x, y = (np.arange(math.prod(shape)).reshape(shape) for shape in shapes)
-        x = x[np.newaxis] if x.ndim == 1 else x
-        y = y[:, np.newaxis] if y.ndim == 1 else y
-        x, y = x[..., :, :, np.newaxis], y[..., np.newaxis, :, :]
-        batch = np.broadcast_shapes(x.shape[:-3], y.shape[:-3])
-        to = np.arange(math.prod(self.shape(result))).reshape(*batch, x.shape[-3], 1, y.shape[-1])
-        if np.prod(np.broadcast_shapes(x.shape, y.shape), dtype=float) > _MOST_PRODUCTS:
-            return {}
-        rows = _nothing(to.size, self.n)
-        for own, z, other, its in ((x, args[0], args[1], y), (y, args[1], args[0], x)):
-            if type(z) is Slot:
-                there = True if type(other) is Slot else np.ravel(np.asarray(other) != 0)[its]
-                to_all, from_all, there = np.broadcast_arrays(to, own, there)
-                local = _picked(to_all[there], from_all[there], to.size, own.size)
-                rows = rows + local @ self.rows_of(z)
-        return {result: rows}
+    def products(self, step: Instruction, result: Slot) -> csr_array | None:
+        """Of sums of products: where a factor that is no argument has zeros, nothing depends on others."""
+        if slots_of(step.kwargs) or any(type(x) is not Slot and slots_of(x) for x in step.args):
+            return None
+        args = [np.empty(self.shape(x), bool) if type(x) is Slot else x for x in step.args]
+        try:
+            found = PRODUCTS[step.function](*args, **step.kwargs)
+        except (TypeError, ValueError):  # options that say something else
+            return None
+        if found is None:
+            return None
+        to, factors = found
+        shape = np.broadcast_shapes(to.shape, *(ids.shape for ids in factors.values()))
+        if math.prod(shape) > _MOST_PRODUCTS:
+            return None
+        count = math.prod(self.shape(result))
+        rows = _nothing(count, self.n)
+        for place, ids in factors.items():
+            x = step.args[place]
+            if type(x) is not Slot:
+                continue
+            there = to >= 0
+            for other, its in factors.items():
+                if type(step.args[other]) is not Slot:
+                    there = there & np.ravel(np.asarray(step.args[other]) != 0)[its]
+            at, of, there = np.broadcast_arrays(to, ids, there)
+            own = self.rows_of(x)
+            through = _through(_picked(at[there], of[there], count, own.shape[0]), own)
+            if through is None:
+                return None
+            rows = rows + through
+        return rows
 
-    def moved(self, step: Instruction, results: list[Slot], together: bool = False) -> dict[Slot, csr_array]:
-        """The function of where numbers are, in the place of numbers; ``together``: all for one result."""
+    def moved(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
+        """The function of where numbers are, in the place of numbers, or of its summands."""
         rows, begin = [_nothing(1, self.n)], 1
 
         def places(leaf: Any) -> Any:
@@ -392,38 +440,43 @@ class _Followed:
                 rows.append(self.rows_of(leaf))
                 begin += rows[-1].shape[0]
                 return _lying_like(self.forms[leaf], begin - rows[-1].shape[0])
-            if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
-                return np.zeros(leaf.shape, np.int64)
-            return 0 if isinstance(leaf, (float, complex, np.inexact)) else leaf
+            if isinstance(leaf, np.dtype) or (isinstance(leaf, type) and issubclass(leaf, _NUMBERS)):
+                return np.dtype(complex)
+            if np.iscomplexobj(leaf):
+                return np.zeros_like(leaf)
+            return leaf
 
         args, kwargs = replaced((step.args, step.kwargs), places)
         if slots_of((args, kwargs)):  # an index that depends on numbers
             return {}
+        if kwargs.get("dtype") is not None:
+            kwargs = {**kwargs, "dtype": np.dtype(complex)}
         try:
-            ids = step.function(*args, **kwargs)
-        except Exception:  # of integers it is another function
+            if step.function in SUMMANDS:
+                found = SUMMANDS[step.function](*args, **kwargs)
+            else:
+                ids = step.function(*args, **kwargs)
+                ids = args[0] if step.function in _MOVES_INTO else ids
+                found = [[x] for x in ids] if isinstance(ids, (list, tuple)) else [[ids]]
+        except Exception:  # of complex numbers it is another function
             return {}
-        ids = list(ids) if isinstance(ids, (list, tuple)) else [ids]
-        if [np.shape(x) for x in ids] != [self.shape(slot) for slot in results]:
+        shapes = [self.shape(slot) for slot in results]
+        if len(found) != len(shapes) or any(
+            np.shape(x) != shape for parts, shape in zip(found, shapes, strict=True) for x in parts
+        ):
             return {}
         whole = vstack(rows, format="csr")
-        if together:
-            parts = [_taken(whole, np.asarray(x, np.int64)) for x in ids]
-            return {results[0]: sum(parts[1:], parts[0])}
-        return {slot: _taken(whole, np.asarray(x, np.int64)) for slot, x in zip(results, ids, strict=True)}
-
-    def differences(self, step: Instruction, result: Slot) -> dict[Slot, csr_array]:
-        """Each of as many neighbours as the order says, and one more."""
-
-        def neighbours(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-            one = (*a.shape[:axis], 1, *a.shape[axis:][1:])
-            ends = [x for x in (prepend, a, append) if x is not None]
-            whole = np.concatenate([x if np.ndim(x) else np.broadcast_to(x, one) for x in ends], axis)
-            whole = np.moveaxis(whole, axis, 0)
-            return [np.moveaxis(whole[k : len(whole) - n + k], 0, axis) for k in range(n + 1)]
-
-        count = step.kwargs.get("n", [*step.args, 1][1])
-        return self.moved(step._replace(function=neighbours), [result] * (count + 1), together=True)
+        sums = {}
+        for slot, parts in zip(results, found, strict=True):
+            count = math.prod(self.shape(slot))
+            taken = [_taken(whole, _places_in(x)) for x in parts]
+            ids = np.tile(np.arange(count), len(parts))
+            sums[slot] = (
+                taken[0]
+                if len(taken) == 1
+                else _grouped(ids, count) @ vstack([_nothing(0, self.n), *taken], format="csr")
+            )
+        return sums
 
     def multilinear(self, step: Instruction, result: Slot) -> dict[Slot, csr_array]:
         """The function of unit vectors, one operand at a time, among others without zeros."""
@@ -444,7 +497,10 @@ class _Followed:
                 columns.append(_result_of(step, given) != constant)
                 unit.flat[k] = 0.0
             if columns:
-                rows = rows + csr_array(np.array(columns).T) @ self.rows_of(slot)
+                through = _through(csr_array(np.array(columns).T), self.rows_of(slot))
+                if through is None:
+                    return {}
+                rows = rows + through
         return {result: rows}
 
     def by_pattern(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
@@ -456,8 +512,14 @@ class _Followed:
         rows = _nothing(math.prod(self.shape(results[0])), self.n)
         for x, local in zip(step.args, pattern(shapes), strict=True):
             if type(x) is Slot:
-                rows = rows + local.astype(bool) @ self.rows_of(x)
+                through = _through(local.astype(bool), self.rows_of(x))
+                if through is None:
+                    return {}
+                rows = rows + through
         return {results[0]: rows}
+
+
+_NUMBERS = (np.generic, bool, int, float, complex)
 
 
 def _is_inexact(form: Form) -> bool:
@@ -487,24 +549,42 @@ def _strides(form: Form) -> tuple[int, ...]:
 
 
 def _lying_like(form: Form, begin: int) -> Any:
-    """Numbers from ``begin`` on in an array that lies in memory as one of a form does."""
-    numbers = begin + np.arange(math.prod(form.shape)).reshape(form.shape)
+    """Numbers from ``begin`` on in an array that lies in memory as one of a form does, marked by 1j: what
+    functions put beside them has no such part."""
+    numbers = begin + np.arange(math.prod(form.shape)).reshape(form.shape) + 1j
     if form.strides is None or not numbers.size:
         return numbers
     assert form.dtype is not None
     steps = [step // form.dtype.itemsize for step in form.strides]
     reach = [step * (size - 1) for step, size in zip(steps, form.shape, strict=True)]
     first = -sum(x for x in reach if x < 0)
-    room = np.zeros(first + sum(x for x in reach if x > 0) + 1, np.int64)
-    lying = np.lib.stride_tricks.as_strided(room[first:], form.shape, [step * 8 for step in steps])
+    room = np.zeros(first + sum(x for x in reach if x > 0) + 1, complex)
+    strides = [step * room.itemsize for step in steps]
+    lying = np.lib.stride_tricks.as_strided(room[first:], form.shape, strides)
     lying[...] = numbers
     return lying
+
+
+def _places_in(x: Any) -> Any:
+    """The numbers in an array that are marked as such, 0 for others."""
+    return np.where(np.imag(x) == 1, np.real(x), 0).astype(np.int64)
 
 
 def _taken(rows: csr_array, places: Any) -> csr_array:
     """Rows by their numbers."""
     places = np.ravel(places)
-    return rows[places] if places.size else _nothing(0, rows.shape[1])
+    if not places.size:
+        return _nothing(0, rows.shape[1])
+    count = int(np.diff(rows.indptr)[places].sum())
+    if count > _MOST_ENTRIES:
+        raise Unrecordable(f"of its numbers it has to be known what {count} entries say")
+    return rows[places]
+
+
+def _through(local: csr_array, rows: csr_array) -> csr_array | None:
+    """The sets of what depends on these rows; None where that is too much to find."""
+    work = int(np.diff(rows.indptr)[local.indices].sum())
+    return local @ rows if work <= _MOST_ENTRIES else None
 
 
 def _joined(rows: csr_array) -> csr_array:
