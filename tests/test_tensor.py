@@ -72,6 +72,47 @@ def test_bounds_of_loops_against_enumeration():
         assert ([] if levels is None else list(_places(levels, []))) == expected
 
 
+def test_first_places_in_domains_against_enumeration():
+    rng = random.Random(1)
+    for _ in range(400):
+        sizes = [rng.randint(1, 5) for _ in range(rng.randint(1, 4))]
+        loops = [f"i{k}" for k in range(len(sizes))]
+        said = []
+        for _ in range(rng.randint(0, 3)):
+            row = [rng.randint(-4, 4) for _ in sizes]
+            if any(row):
+                said.append((rng.choice([">=", "==", "%"]), row, rng.randint(-6, 6), rng.randint(1, 6)))
+
+        def holds(place, said=said):
+            at = [
+                (kind, sum(c * x for c, x in zip(row, place, strict=True)) + k, m) for kind, row, k, m in said
+            ]
+            return all(
+                x >= 0 if kind == ">=" else x == 0 if kind == "==" else x % m == 0 for kind, x, m in at
+            )
+
+        places = filter(holds, itertools.product(*map(range, sizes)))
+        domain = [*box_of(loops, map(affine, sizes))]
+        for kind, row, k, m in said:
+            form = sum((affine(name) * c for name, c in zip(loops, row, strict=True)), affine(k))
+            domain.append(Condition(kind, form, affine(m if kind == "%" else 0)))
+        found = first_place(domain, loops)
+        assert (None if found is None else (*found.values(),)) == next(places, None)
+
+
+def test_places_outside_of_large_domains():
+    x = np.ones(901)
+    strided = ld.tensor("f[t] = sum[s | s % 100 == 0, s <= t] x[s]", ranges={"t": 3_000_000, "s": 1000})
+    assert strided(x)[-1] == 10
+    with pytest.raises(IndexError, match=r"reads place 900 .* t = 900, s = 900"):
+        strided(x[:900])
+    several = "f = sum[i, k, l | 6*i + 10*k == 15*l + {}, l % 2 == 0] x[i + k]"
+    ranges = dict.fromkeys("ikl", 30_000)
+    assert ld.tensor(several.format(1), ranges=ranges)(x) == 0  # an even and an odd number
+    with pytest.raises(IndexError, match=r"reads place 901 .* at i = 2, k = 899, l = 600"):
+        ld.tensor(several.format(2), ranges=ranges)(x)
+
+
 # -- random expressions against loops ------------------------------------------------------------------------
 
 

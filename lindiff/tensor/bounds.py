@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-__all__ = ["Congruence", "Level", "levels_of"]
+__all__ = ["Congruence", "Level", "Row", "levels_of"]
 
 # Coefficients of the loops, outermost first, and a constant: what they give is not negative.
 Row = tuple[int, ...]
