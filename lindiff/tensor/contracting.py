@@ -42,6 +42,9 @@ _IN_PRODUCT = 0.08
 # What has to be left of the cost of a sum, for another way to it.
 _WORTH = 0.7
 
+# Factors of which all pairs are looked at: of more that takes longer than most sums.
+_MOST_PAIRED = 32
+
 # Numbers that an intermediate tensor may always have.
 _SMALL = 1 << 16
 
@@ -82,7 +85,7 @@ class Contracting:
     def _ways(self, update: Update) -> Iterator[tuple[Update, Update]]:
         if update.kind == "sum":
             factors = [x for x in factors_of(update.body) if not isinstance(x, Number)]
-            counts = (1, 2) if len(factors) > 2 else (1,)
+            counts = (1, 2) if 2 < len(factors) <= _MOST_PAIRED else (1,)
             groups = [group for n in counts for group in combinations(range(len(factors)), n)]
             for group in groups:
                 way = self._factored(update, group)

@@ -21,7 +21,7 @@ cnp.import_array()
 
 cdef enum:
     DEEPEST = 16       # loops
-    MOST = 64          # operands and stages of a body
+    MOST = 512         # operands and stages of a body
     INNERMOST = 1024   # numbers between two looks at the loops
 
 
@@ -126,8 +126,15 @@ cdef class Nest:
         cdef int slots = 0
         cdef list numbers = []
         self.depth, self.count, self.stage_count = len(levels), len(inputs), len(stages)
-        if self.depth > DEEPEST or self.count > MOST or self.stage_count > MOST:
-            raise ValueError("a term with too many loops or factors")
+        if self.depth > DEEPEST:
+            raise ValueError(
+                f"a term over {self.depth} indices, more than {DEEPEST}: write several tensor functions"
+            )
+        if self.count > MOST:
+            raise ValueError(
+                f"a term with {self.count} elements and functions of these, more than {MOST}: write sums and "
+                f"products over indices, or several tensor functions"
+            )
         self.body, self.kind, self.nanoseconds = body, kind, nanoseconds
         self.first, self.second = factors
         self.free, self.tiled, self.identity = free, tiled, identity
