@@ -937,6 +937,22 @@ def test_numbers_that_change_nothing_but_the_kind_of_numbers(change):
     np.testing.assert_allclose(f.adjoint("x")(x, np.ones(2)), [0.5, 0.25j])
 
 
+@pytest.mark.parametrize("dtype", ["f", "d", "D"])
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [("1", True), ("0.0", False), ("greater(3, 0.5)", True), ("isnan(3)", False), ("2j", True)],
+)
+def test_conditions_that_are_numbers(condition, holds, dtype):
+    x, y = np.arange(3).astype(dtype), np.array([4, 5, 6], dtype)
+    f = ld.tensor(f"f[i] = where({condition}, x[i]**2, x[i]*y[i])")
+    np.testing.assert_allclose(f(x, y), x**2 if holds else x * y)
+    np.testing.assert_allclose(f.adjoint("x")(x, y, np.ones(3, dtype)), 2 * x if holds else y)
+    one_of_numbers = ld.tensor(f"f[i] = where({condition}, 7, x[i])")
+    np.testing.assert_allclose(one_of_numbers(x), [7, 7, 7] if holds else x)
+    other = ld.tensor(f"f[i] = where({condition}, x[i], 7)")
+    np.testing.assert_allclose(other(x), x if holds else [7, 7, 7])
+
+
 # -- in the house --------------------------------------------------------------------------------------------
 
 

@@ -401,7 +401,10 @@ def evaluated(x: Scalar, leaves: Mapping[Scalar, Any]) -> Any:
         return x.value if isinstance(x.value, complex) else float(x.value)
     assert isinstance(x, Apply)
     args = [evaluated(part, leaves) for part in x.args]
-    if x.function is np.where and getattr(args[0], "dtype", np.bool_) != np.bool_:
+    if x.function is np.where and isinstance(x.args[0], Number):
+        symbol = args[1 + isinstance(x.args[1], Number)]  # what makes an array of the truth value
+        args[0] = np.logical_or(symbol, True) if x.args[0].value else np.logical_and(symbol, False)
+    elif x.function is np.where and getattr(args[0], "dtype", np.bool_) != np.bool_:
         args[0] = np.not_equal(args[0], 0)
     elif x.function is np.power:
         exponent = x.args[1]
