@@ -1079,6 +1079,27 @@ def test_what_does_not_fit(text, options, given, message):
         ld.tensor(text, **options)(x=X, w=W, **given)
 
 
+class Table:
+    """Of columns, as pandas has them: with a shape, and no type of its numbers."""
+
+    shape = 3, 2
+
+    def __array__(self, dtype=None, copy=None):
+        return np.arange(6.0).reshape(3, 2)
+
+
+def test_arrays_of_other_classes():
+    f = ld.tensor("f[j] = sum[i] x[i, j]*y[i]")
+    y = np.array([1.0, 2.0, 3.0])
+    for call in (f, ld.program(lambda x, y: f(x, y)), lambda x, y: f(y=y, x=x), f.jacobian("y")):
+        with pytest.raises(TypeError, match=r"x is a MaskedArray; give a plain array: x\.filled"):
+            call(np.ma.masked_array(np.ones((3, 2)), np.eye(3, 2)), y)
+    np.testing.assert_array_equal(f(Table(), y), [16, 22])
+    np.testing.assert_array_equal(ld.grad(lambda y: np.sum(f(Table(), y)))(y), [1, 5, 9])
+    np.testing.assert_array_equal(f(np.ones((3, 2)).view(np.recarray), y), [6, 6])
+    np.testing.assert_array_equal(f([[1, 0]] * 3, [1, 2, 3]), [6, 0])
+
+
 def test_more_loops_or_elements_than_there_is_room_for():
     names = [f"k{k}" for k in range(17)]
     many = ld.tensor(f"f = sum[{', '.join(names)}] x[{' + '.join(names)}]", ranges=dict.fromkeys(names, 2))

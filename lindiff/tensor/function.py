@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lindiff.core.variable import value
+from lindiff.core.variable import refuse_subclass, value
 from lindiff.programs.surroundings import Immutable
 from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.tensor.affine import affine
@@ -182,7 +182,7 @@ class TensorFunction:
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """The tensor, an array in C order of the common type of the arrays."""
-        if not named and len(arrays) == len(self.arguments) and all(hasattr(x, "shape") for x in arrays):
+        if not named and len(arrays) == len(self.arguments) and all(map(_is_an_array, arrays)):
             return self._definition(arrays, {})
         return self._definition(*self._given(arrays, named))
 
@@ -205,7 +205,12 @@ class TensorFunction:
                 f"{self._definition.statements[-1].name} is a function of {', '.join(self.arguments)}"
                 + (f": {', '.join(missing)} is missing" if missing else f", not of {len(arrays)} arrays")
             )
-        return [as_array(given[name]) for name in self.arguments]
+        for name in self.arguments:
+            refuse_subclass(given[name], name)
+        found = (given[name] for name in self.arguments)
+        return [
+            x if _is_an_array(x) else as_array(np.asarray(x) if hasattr(x, "shape") else x) for x in found
+        ]
 
     def adjoint(self, by: str) -> Derivative:
         """The adjoint of an argument, as an expression: its cotangent, given that of the result.
@@ -305,6 +310,11 @@ class Derivative(TensorFunction):
 
 
 Immutable.register(TensorFunction)
+
+
+def _is_an_array(x: Any) -> bool:
+    """Whether it can be taken as it is: no subclass of NumPy's arrays, and no table without a type."""
+    return type(x) is np.ndarray or (hasattr(x, "dtype") and not isinstance(x, np.ndarray))
 
 
 def _of_shape(x: Any) -> Any:
