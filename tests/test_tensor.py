@@ -867,6 +867,22 @@ def test_derivatives_of_terms_with_many_elements():
     np.testing.assert_allclose(ld.jvp(g, (z,), (z,))[1], ld.jvp(exponential, (z,), (z,))[1])
 
 
+def test_what_is_printed_says_nothing_that_always_holds():
+    rng, errors = random.Random(0), []
+    for _ in range(300):
+        names, form = ["i", "j", "k", "l"], str(rng.randint(0, 12))
+        for name in names:
+            form += f" + {rng.choice([-2, -1, -1, 0, 1, 1, 2, 3])}*{name}"
+        ranges = {name: rng.randint(1, 6) for name in names}
+        adjoint = ld.tensor(f"f[i, j] = sum[k, l] x[{form}]", ranges=ranges).adjoint("x")
+        try:
+            ld.tensor(str(adjoint), outside="zero")
+        except ValueError as error:  # places that are divided, and sizes, are not read
+            errors.append(str(error))
+    assert errors
+    assert not any("holds always" in error for error in errors)
+
+
 def test_an_expression_that_is_too_long():
     with pytest.raises(TensorSyntaxError, match="too long"):
         ld.tensor("f[i] = " + "exp(" * 3000 + "x[i]" + ")" * 3000)

@@ -16,8 +16,10 @@ from lindiff.tensor.expressions import (
     Number,
     Scalar,
     accesses,
+    at_least,
     chain,
 )
+from lindiff.tensor.names import is_size
 from lindiff.tensor.statements import Statement, Term, box_of
 
 __all__ = ["latex_of", "scalar_text", "text_of"]
@@ -46,12 +48,12 @@ def text_of(statements: Iterable[Statement], axes: Axes) -> str:
 
 def _statement(s: Statement, axes: Axes) -> str:
     left = f"{s.name}[{', '.join(s.indices)}]" if s.indices else s.name
-    terms = [_term(term, axes) for term in s.terms] or ["0"]
+    terms = [_term(term, s.indices, axes) for term in s.terms] or ["0"]
     return f"{left} = " + " + ".join(terms).replace("+ -", "- ")
 
 
-def _term(term: Term, axes: Axes) -> str:
-    conditions = ", ".join(map(condition_text, _said(term, axes)))
+def _term(term: Term, indices: tuple[str, ...], axes: Axes) -> str:
+    conditions = ", ".join(map(condition_text, _said(term, indices, axes)))
     body, level = _scalar(term.body)
     if not term.summed:
         if not conditions:
@@ -61,8 +63,8 @@ def _term(term: Term, axes: Axes) -> str:
     return f"{term.kind}[{bound}] {body if level >= 2 else f'({body})'}"
 
 
-def _said(term: Term, axes: Axes) -> list[Condition]:
-    """The conditions but for the ranges of indices that go over a whole axis."""
+def _said(term: Term, indices: tuple[str, ...], axes: Axes) -> list[Condition]:
+    """The conditions but for the ranges of indices that go over a whole axis, and what always holds."""
     implied: set[Condition] = set()
     for access in accesses(term.body):
         for subscript, size in zip(access.subscripts, axes[access.array], strict=True):
@@ -72,7 +74,16 @@ def _said(term: Term, axes: Axes) -> list[Condition]:
     for index in term.summed:  # what says no more than how far the index goes
         own = box_of((index,), (affine(f"size({index})"),))
         implied.update(own if set(own) <= set(term.domain) else ())
-    return [c for c in term.domain if c not in implied]
+    from_zero = {*indices, *(index for index in term.summed if at_least(index, 0) in term.domain)}
+    return [c for c in term.domain if c not in implied and not _holds_always(c, from_zero)]
+
+
+def _holds_always(c: Condition, from_zero: set[str]) -> bool:
+    """Whether a condition says nothing of names that count from 0, not even that one of them does."""
+    if c.kind != ">=" or any(x < 0 for x in c.form.terms.values()):
+        return False
+    is_range = len(c.form.terms) == 1 and bool(c.form.names)
+    return not is_range and all(name in from_zero or is_size(name) for name in c.form.names)
 
 
 def condition_text(c: Condition) -> str:
@@ -163,7 +174,7 @@ def _form(x: Affine) -> str:
 
 def _latex_statement(s: Statement, axes: Axes) -> str:
     left = _symbol(s.name) + (rf"_{{{','.join(s.indices)}}}" if s.indices else "")
-    return f"{left} &= " + (" + ".join(_latex_term(term, axes) for term in s.terms) or "0")
+    return f"{left} &= " + (" + ".join(_latex_term(term, s.indices, axes) for term in s.terms) or "0")
 
 
 def _latex_condition(c: Condition) -> str:
@@ -174,8 +185,8 @@ def _latex_condition(c: Condition) -> str:
     return f"{_form(right)} {sign} {_form(left)}"
 
 
-def _latex_term(term: Term, axes: Axes) -> str:
-    conditions = [_latex_condition(c) for c in _said(term, axes)]
+def _latex_term(term: Term, indices: tuple[str, ...], axes: Axes) -> str:
+    conditions = [_latex_condition(c) for c in _said(term, indices, axes)]
     body, level = _latex(term.body)
     body = body if level >= 2 else rf"\left({body}\right)"
     if not term.summed:
