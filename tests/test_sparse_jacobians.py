@@ -224,6 +224,34 @@ def test_patterns_are_those_of_dense_jacobians(name):
     np.testing.assert_allclose(ld.jacobian(f, sparse=True)(x).toarray(), dense, rtol=1e-12)
 
 
+def where_positive(x, value, write=operator.setitem):
+    y = x**2
+    write(y, x > 0, value)
+    return y
+
+
+@pytest.mark.parametrize(
+    ("function", "entries"),
+    [
+        (lambda x: where_positive(x, 0.0), 6),
+        (lambda x: where_positive(x, x[2]), 11),
+        (lambda x: where_positive(x, x[::-1], np.putmask), 12),
+        (lambda x: where_positive(x, x[::-1], lambda y, mask, v: np.copyto(y, v, where=mask)), 12),
+        (lambda x: where_positive(x, x[::-1], lambda y, mask, v: np.copyto(y, v, "same_kind", mask)), 12),
+        (lambda x: where_positive(x, x[:2], np.putmask), 36),
+        (lambda x: put_at(x, operator.setitem, np.argmax(x), x[0]), 11),
+        (lambda x: put_at(x, operator.setitem, np.argsort(x), x), 36),
+    ],
+)
+def test_writes_to_places_that_depend_on_numbers(function, entries):
+    jacobian = ld.jacobian(function, sparse=True)
+    for seed in range(5):
+        x = np.random.default_rng(seed).normal(size=6)
+        matrix = jacobian(x)
+        assert matrix.nnz == entries
+        np.testing.assert_allclose(matrix.toarray(), ld.jacobian(function)(x), rtol=1e-12)
+
+
 def test_large_patterns():
     n = 20_000
     i, x = np.random.default_rng(0).integers(0, n, n), np.linspace(1, 2, n)

@@ -290,16 +290,29 @@ class _Followed:
         cells = self.cells(target)
         if function is operator.setitem:
             index, value = rest
-            if slots_of(index):
-                return False
-            places = cells[index]
-            self.put(target, places, self.broadcast(value, np.shape(places)))
-            return True
-        rows = self.added_at(target, *rest) if is_at else self.moved(step, [target]).get(target)
+            if not slots_of(index):
+                places = cells[index]
+                self.put(target, places, self.broadcast(value, np.shape(places)))
+                return True
+            rows = self.written_somewhere(target, value, [()])
+        elif is_at:
+            rows = self.added_at(target, *rest)
+        else:
+            rows = self.moved(step, [target]).get(target)
+            place = {np.copyto: 0, np.putmask: 1}.get(function, len(rest))
+            if rows is None and place < len(rest):
+                rows = self.written_somewhere(target, rest[place], [(), self.shape(target)])
         if rows is None:
             return False
         self.put(target, cells, rows)
         return True
+
+    def written_somewhere(self, target: Slot, value: Any, shapes: list[tuple[int, ...]]) -> csr_array | None:
+        """What an array may be behind a write to unknown places: each keeps its number, or gets its own of a
+        value or the only one; None where that is not of one of the shapes."""
+        if (self.shape(value) if type(value) is Slot else np.shape(value)) not in shapes:
+            return None
+        return self.rows_of(target) + self.broadcast(value, self.shape(target))
 
     def added_at(self, target: Slot, index: Any, value: Any = None) -> csr_array | None:
         """What the ``at`` of a ufunc makes of an array: each number depends on all that is put to it, too."""
