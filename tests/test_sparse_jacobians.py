@@ -497,6 +497,13 @@ STEPS = [
     lambda x, k: np.cumsum(x),
     lambda x, k: assigned(x, k),
     lambda x, k: np.reshape(np.resize(x, 12), (3, 4))[:, k % 4],
+    lambda x, k: np.gradient(x, 0.5 + k),
+    lambda x, k: np.convolve(x, [1, 0, k - 2], ("full", "same", "valid")[k % 3]),
+    lambda x, k: np.einsum("ij,j->i", np.outer(x, x[: k + 1]), np.arange(min(k + 1, x.size)) * 1.0),
+    lambda x, k: np.ediff1d(x, to_end=x[:k]),
+    lambda x, k: put_at(x, np.add.at, [0, -1, k % x.size], x[:1] * k),
+    lambda x, k: put_at(x, np.put, [k, 1], x[:k], mode="wrap") if k else np.pad(x, 1, constant_values=7),
+    lambda x, k: where_positive(x, x[k % x.size]),
 ]
 
 
