@@ -867,6 +867,18 @@ def test_derivatives_of_terms_with_many_elements():
     np.testing.assert_allclose(ld.jvp(g, (z,), (z,))[1], ld.jvp(exponential, (z,), (z,))[1])
 
 
+@pytest.mark.parametrize("beside", ["", " + 1", " + i"])
+def test_factors_that_are_zero_where_conditions_say_so(beside):
+    w, rest = np.array([1.0, np.inf, np.nan]), {"": 0.0, " + 1": 1.0}.get(beside, np.arange(3.0))
+    x = np.ones(1)
+    f = ld.tensor(f"f[i] = x[i]*w[i]{beside}", outside={"x": "zero"}, ranges={"i": 3})
+    np.testing.assert_array_equal(f(x, w), np.array([1.0, 0.0, 0.0]) + rest)
+    bracket = ld.tensor(
+        f"f[i] = [0 < i, i < 2]*x[i - 1]*2{beside}", ranges={"i": 3}
+    )  # which reads nothing else
+    np.testing.assert_array_equal(bracket(x), np.array([0.0, 2.0, 0.0]) + rest)
+
+
 def test_what_is_printed_says_nothing_that_always_holds():
     rng, errors = random.Random(0), []
     for _ in range(300):

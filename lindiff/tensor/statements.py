@@ -154,6 +154,13 @@ def _groups(terms: Iterable[Scalar]) -> Iterator[list[Scalar]]:
         yield group
 
 
+def _is_conditional(x: Scalar) -> bool:
+    """Whether a summand is 0 by a factor where conditions say so, whatever the others are or read there."""
+    factors = [y for y in factors_of(x) if not isinstance(y, Number)]
+    is_zero_outside = any(isinstance(y, Access) and y.outside == "zero" for y in factors)
+    return any(isinstance(y, Bracket) for y in factors) or (is_zero_outside and len(factors) > 1)
+
+
 def _has_reduction(x: Scalar) -> bool:
     return isinstance(x, Reduction) or any(map(_has_reduction, x.parts))
 
@@ -195,7 +202,7 @@ class _Normal:
         terms, plain = [], []
         summands = list(terms_of(equation.body))
         for x in summands:
-            if _has_reduction(x):
+            if _has_reduction(x) or _is_conditional(x):
                 terms.append(self.term(x, scope, len(summands) == 1 and not scope.domain))
             else:
                 plain.append(x)
