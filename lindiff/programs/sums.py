@@ -166,6 +166,17 @@ def _of_einsum(*args: Any, optimize: Any = False) -> Products:
     return to.reshape([lengths[label] if label in result else 1 for label in labels]), aligned
 
 
+def _of_tensordot(x: Any, y: Any, axes: Any = 2) -> Products:
+    one, other = (range(-axes, 0), range(axes)) if np.ndim(axes) == 0 else axes
+    labels, others = [*range(np.ndim(x))], [*range(np.ndim(x), np.ndim(x) + np.ndim(y))]
+    summed = [labels[k] for k in np.atleast_1d(one)]
+    for k, label in zip(np.atleast_1d(other), summed, strict=True):
+        others[k] = label
+    left = [label for label in (*labels, *others) if label not in summed]
+    to, ids = _of_einsum(x, labels, y, others, left)
+    return to, {0: ids[0], 1: ids[2]}
+
+
 # Of operands, be it only of their shapes; None for what is another sum.
 PRODUCTS: dict[Any, Callable[..., Products | None]] = {
     np.matmul: _of_matmul,
@@ -177,4 +188,5 @@ PRODUCTS: dict[Any, Callable[..., Products | None]] = {
     np.convolve: _of_convolve,
     np.correlate: _of_correlate,
     np.einsum: _of_einsum,
+    np.tensordot: _of_tensordot,
 }
