@@ -8,7 +8,7 @@ from scipy import integrate, special, stats
 
 import lindiff as ld
 from lindiff import gp
-from lindiff.gp.kernels import RBF
+from lindiff.gp.kernels import RBF, Matern
 from lindiff.testing import check_grads
 
 rng = np.random.default_rng(0)
@@ -140,3 +140,48 @@ def test_fits_and_estimators():
     model = GaussianProcessClassifier(1.0 * RBF(), approximation="ep").fit(X, Y)
     np.testing.assert_allclose(model.log_marginal_likelihood_value_, found.log_likelihood, rtol=1e-8)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], found.posterior().expected(X), rtol=1e-5)
+
+
+def sequential(K, y, sweeps=40):
+    """log evidence by Rasmussen & Williams' algorithm 3.5, with moments by a fine sum."""
+    n, u = len(K), np.linspace(-10, 10, 4001)
+    weights = np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * (u[1] - u[0])
+    tau, nu, S, mean = np.zeros(n), np.zeros(n), K.copy(), np.zeros(n)
+
+    def tilted(i):
+        left = 1 - tau[i] * S[i, i]
+        m, v = (mean[i] - S[i, i] * nu[i]) / left, S[i, i] / left
+        f = m + np.sqrt(v) * u
+        q = weights * special.expit((2 * y[i] - 1) * f)
+        first = np.sum(q * f) / np.sum(q)
+        return m, v, np.sum(q), first, np.sum(q * (f - first) ** 2) / np.sum(q)
+
+    for _ in range(sweeps):
+        for i in range(n):
+            m, v, _, first, second = tilted(i)
+            moved = 1 / second - 1 / v - tau[i]
+            tau[i] += moved
+            nu[i] = first / second - m / v
+            S = S - moved / (1 + moved * S[i, i]) * np.outer(S[i], S[i])
+            mean = S @ nu
+    m, v, z, *_ = np.array([tilted(i) for i in range(n)]).T
+    sites = np.sum(np.log(z) + 0.5 * np.log1p(tau * v))
+    sites -= 0.5 * np.sum((2 * m * nu + v * nu**2 - tau * m**2) / (1 + tau * v))
+    root = np.sqrt(tau)
+    return sites + 0.5 * nu @ mean - 0.5 * np.linalg.slogdet(np.eye(n) + root[:, None] * K * root)[1]
+
+
+def test_contradictory_labels_where_sweeps_at_once_go_too_far():
+    rng = np.random.default_rng(1)
+    points = np.repeat(np.linspace(-2, 2, 4), 20)
+    labels = (rng.uniform(size=80) < special.expit(3 * np.sin(2 * points))).astype(float)
+    kernel = 100.0 * Matern(nu=0.5)
+    found = gp.ep_log_likelihood(kernel, points, labels, gp.Bernoulli())
+    np.testing.assert_allclose(found, sequential(kernel(points), labels), rtol=1e-7)
+
+
+def test_one_class_of_a_process_that_is_nearly_constant():
+    posterior = gp.condition_ep(1e3 * RBF(1e3), np.linspace(0, 10, 60), np.ones(60), gp.Bernoulli())
+    assert posterior.expected(np.array([5.0]))[0] > 0.99
+    found = gp.fit(X, np.ones(25), 1.0 * RBF(1.0), likelihood=gp.Bernoulli(), approximation="ep")
+    assert found.converged
