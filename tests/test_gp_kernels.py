@@ -386,3 +386,25 @@ def test_kernels_without_noise_have_none(other):
 def test_columns_by_numpys_integers():
     X = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(RBF().on(np.int64(1))(X), RBF()(X[:, 1]))
+
+
+@pytest.mark.parametrize(
+    ("nu", "expected"),
+    [  # by mpmath, 30 digits, at distances 0.5, 3 and 6
+        (250.0, [0.8820819848304945, 0.01135737855514674, 2.586340432140616e-8]),
+        (1000.0, [0.8823934071215124, 0.0111713857086034, 1.753337314359115e-8]),
+        (1e6, [0.8824967991669118, 0.01110905902624863, 1.523217297008301e-8]),
+    ],
+)
+def test_matern_of_large_orders(nu, expected):
+    np.testing.assert_allclose(
+        Matern(1.0, nu=nu)(np.zeros(1), np.array([0.5, 3.0, 6.0]))[0], expected, rtol=1e-11
+    )
+
+
+def test_columns_by_a_mask():
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 5.0, 9.0]])
+    mask = np.array([True, False, True])
+    np.testing.assert_array_equal(RBF().on(mask)(points), RBF().on([0, 2])(points))
+    with pytest.raises(TypeError):
+        RBF().on([0.9])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -130,8 +131,11 @@ class Kernel:
         return Exponentiation(self, exponent)
 
     def on(self, columns: int | Sequence[int]) -> Kernel:
-        """The kernel of some columns of the points."""
-        return Active(self, (int(columns),) if np.ndim(columns) == 0 else tuple(map(int, columns)))  # type: ignore
+        """The kernel of some columns of the points: of these numbers, or where a mask says True."""
+        given = np.atleast_1d(columns)
+        if given.dtype == bool:
+            given = np.flatnonzero(given)
+        return Active(self, tuple(map(operator.index, given)))
 
     def warped(self, function: Callable[[Any, Any], Any], params: Any = ()) -> Kernel:
         """The kernel of ``function(params, X)``: of features that a network finds, for example."""

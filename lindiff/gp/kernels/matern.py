@@ -14,6 +14,7 @@ from lindiff.scipy import special
 
 __all__ = ["matern"]
 
+UNIFORM = 200.0  # ν from which on the expansion for large orders is exact to rounding
 SERIES = 20  # terms of a power series
 FAR = 750.0  # the square root of q from which on exp(-√q) is zero
 
@@ -38,6 +39,8 @@ def _matern(q: Any, nu: float) -> Any:
 
 
 def _value(q: Any, nu: float) -> Any:
+    if nu > UNIFORM:
+        return _of_large_order(q, nu)
     s = np.minimum(np.sqrt(q), FAR)
     if nu == 0.5:
         return np.exp(-s)
@@ -51,6 +54,25 @@ def _value(q: Any, nu: float) -> Any:
         h = np.exp((1 - nu) * np.log(2) - special.gammaln(nu) + nu * np.log(s)) * special.kv(nu, s)
     is_small = is_zero | ~np.isfinite(value(h)) & (s < nu)
     return np.where(is_small, _series(np.where(is_small, q, 0.0), nu), h)
+
+
+def _of_large_order(q: Any, nu: float) -> Any:
+    """By the expansion of K_ν(νz) that is uniform in z, and that of Γ(ν): DLMF 10.41.4, 5.11.1.
+
+    With ``d = √(1 + z²) - 1`` and ``p = 1 / (1 + d)`` its logarithm is, as ν log ν cancels,
+    ``ν (log(1 + d/2) - d) - ½ log(1 + d)`` and that of a sum of polynomials of p over powers of ν, 10.41.10.
+    """
+    z2 = q / nu**2
+    d = z2 / (1 + np.sqrt(1 + z2))
+    p2 = 1 / (1 + z2)
+    u1 = (3 - 5 * p2) / 24
+    u2 = (81 + p2 * (-462 + p2 * 385)) / 1152
+    u3 = (30375 + p2 * (-369603 + p2 * (765765 - p2 * 425425))) / 414720
+    u4 = (4465125 + p2 * (-94121676 + p2 * (349922430 + p2 * (-446185740 + p2 * 185910725)))) / 39813120
+    t = -1 / (nu * (1 + d))
+    total = 1 + t * (u1 + t * (u2 + t * (u3 + t * u4)))
+    of_gamma = 1 / (12 * nu) - 1 / (360 * nu**3)
+    return np.exp(nu * (np.log1p(0.5 * d) - d) - 0.5 * np.log1p(d) - of_gamma) * total
 
 
 def _series(q: Any, nu: float) -> Any:
