@@ -10,7 +10,7 @@ import scipy.stats
 
 import lindiff as ld
 from lindiff import gp
-from lindiff.gp.kernels import RBF, Matern, WhiteKernel
+from lindiff.gp.kernels import RBF, DotProduct, Matern, WhiteKernel
 from lindiff.testing import check_grads
 
 rng = np.random.default_rng(0)
@@ -287,3 +287,56 @@ def test_features_are_found_once_for_each_set_of_points():
         calls.clear()
         call()
         assert sorted(calls) == expected
+
+
+@pytest.mark.parametrize("jitter", [1e-6, 1e-3])
+def test_derivatives_of_what_has_jitter_are_those_of_the_jitter_too(jitter):
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0, 6, 50)
+    y, inducing = np.sin(points) + 0.1 * rng.standard_normal(50), np.linspace(0, 6, 12)
+    new, m, R = np.array([1.3, 7.0]), np.linspace(-1, 1, 12), 0.5 * np.eye(12)
+    likelihood = gp.Gaussian(0.01)
+
+    def of_all(variance, Z):
+        kernel = variance * RBF(1.0) + 0.1 * variance * DotProduct(1.0)
+        posterior = gp.condition_sparse(kernel, points, y, Z, 1e-2, jitter=jitter)
+        return (
+            gp.sparse_bound(kernel, points, y, Z, 1e-2, jitter=jitter),
+            gp.fitc_log_likelihood(kernel, points, y, Z, 1e-2, jitter=jitter),
+            gp.variational_bound(kernel, points, y, Z, m, R, likelihood, jitter=jitter),
+            posterior.mean(new),
+            posterior.var(new),
+        )
+
+    for k in range(5):
+        check_grads(lambda *args, k=k: of_all(*args)[k], (1.3, inducing), order=1, rtol=1e-4)
+    check_grads(lambda variance: of_all(variance, inducing)[0], (1.3,), order=2, rtol=1e-4)
+
+
+def test_noise_alone_is_differentiated():
+    x, new = np.linspace(0, 5, 10), np.array([1.0, 2.0])
+    y = np.sin(x)
+    each = np.linspace(0.1, 0.2, 10)
+    check_grads(lambda noise: gp.condition(RBF(), x, y, noise).mean(new), (0.1,), order=2, rtol=1e-5)
+    check_grads(lambda noise: gp.condition(RBF(), x, y, noise).mean(new), (each,), order=2, rtol=1e-5)
+    check_grads(lambda noise, y: gp.condition(RBF(), x, y, noise).mean(new), (0.1, y), order=2, rtol=1e-5)
+    check_grads(lambda noise: gp.condition(RBF(), x, y, 0.1).cov(new, noise), (0.1,), order=2, rtol=1e-5)
+
+    def crossed(length):
+        return ld.grad(lambda noise: gp.condition(RBF(length), x, y, noise).mean(new)[0])(0.1)
+
+    check_grads(crossed, (1.2,), order=1, rtol=1e-5)
+
+
+def test_improvements_are_those_of_one_process():
+    posterior = gp.condition(RBF(), X[:8, 0], np.stack([Y[:8], -Y[:8]], axis=1), 1e-2)
+    for call in (gp.upper_confidence_bound, lambda *args: gp.expected_improvement(*args, 0.5)):
+        with pytest.raises(ValueError, match="is of 2 processes, improvements are those of one"):
+            call(posterior, np.array([0.3, 7.0]))
+
+
+def test_noise_by_numpys_truth():
+    posterior = gp.condition(RBF(), np.arange(4.0), np.arange(4.0), 0.1)
+    new = np.array([1.0])
+    np.testing.assert_array_equal(posterior.var(new, noise=np.True_), posterior.var(new, noise=True))
+    np.testing.assert_array_equal(posterior.cov(new, noise=np.False_), posterior.cov(new))

@@ -76,6 +76,11 @@ def upper_confidence_bound(posterior: Posterior, X: Any, beta: float = 2.0, *, m
 
 def _mean_and_std(posterior: Posterior, X: Any) -> tuple[Any, Any]:
     """Of standard deviations that are zero the derivative counts as 0."""
+    if posterior.alpha.ndim > 1:
+        raise ValueError(
+            f"the posterior is of {posterior.alpha.shape[1]} processes, improvements are those of one: "
+            f"condition on one column of y"
+        )
     mean, var = posterior.mean_and_var(X)
     is_zero = np.equal(value(var), 0)
     return mean, np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, var)))

@@ -32,6 +32,10 @@ def mean_at(name: str, X: Any, y: Any, mean: Any) -> Any:
     return mean
 
 
+def _is_noisy(noise: Any) -> bool:
+    return noise is not None and (not isinstance(noise, bool | np.bool_) or bool(noise))
+
+
 class LatentPosterior:
     """The process at new points, given what its kernel at them and at old ones explains."""
 
@@ -102,12 +106,12 @@ class LatentPosterior:
             variances.append(np.transpose(sum((np.sum(W * W, axis=-1) for W in others), var)))
         mean, var = np.concatenate(means), np.maximum(np.concatenate(variances), 0)
         mean = mean if self.prior_mean is None else mean + self.prior_mean_at(X)
-        if noise is None or noise is False:
+        if not _is_noisy(noise):
             return mean, var
         return mean, np.transpose(np.transpose(var) + self._added(noise))
 
     def _added(self, noise: Any) -> Any:
-        if noise is not True:
+        if not isinstance(noise, bool | np.bool_):
             return noise
         if np.ndim(self.noise):
             raise ValueError(
@@ -125,7 +129,7 @@ class LatentPosterior:
         F = self.kernel.features(X)
         V, *others = self._explained(covariances(self.kernel, F, self.kernel.features(self.X)))
         known = covariances(self.kernel, F) - V @ V.T
-        if noise is not None and noise is not False:
+        if _is_noisy(noise):
             known = add_to_diagonal(known, self._added(noise))
         return sum((W @ np.swapaxes(W, -1, -2) for W in others), known)
 

@@ -76,10 +76,9 @@ def sparse_bound(
     """
     F, y, _, G, s = _arguments("sparse_bound", kernel, X, y, Z, noise_var, mean)
     total, variances = np.sum(kernel.all_variances(F)), kernel.all_variances(G)
-    mean_var = float(np.mean(value(variances)))
 
     def attempt(more: float) -> Any:
-        return bound(kernel, F, G, jitter * mean_var + more, total, y, s)
+        return bound(kernel, F, G, (total, y, s, jitter * np.mean(variances) + more))
 
     return with_jitter(attempt, variances, "sparse_bound")
 
@@ -101,8 +100,7 @@ def _arguments(name: str, kernel: Kernel, X: Any, y: Any, Z: Any, noise_var: Any
 def inducing_covariance(kernel: Kernel, G: Any, jitter: float, more: float) -> Any:
     """The covariances of the inducing points with jitter."""
     K = covariances(kernel, G)
-    added = jitter * np.mean(value(kernel.all_variances(G))) + more
-    return add_to_diagonal(K, added)
+    return add_to_diagonal(K, jitter * np.mean(kernel.all_variances(G)) + more)
 
 
 def fitc_log_likelihood(

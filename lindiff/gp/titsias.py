@@ -39,22 +39,23 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 ROWS = 512  # of K_fu_bar at a time, or as many as are in a tile
 
 
-def bound(kernel: Any, F: Any, G: Any, added: float, total: Any, y: Any, s: Any) -> Any:
+def bound(kernel: Any, F: Any, G: Any, rest: tuple[Any, Any, Any, Any]) -> Any:
     """The bound for observations y (n, k) at features F, with inducing points at features G.
 
-    `added` is jitter, `total` the sum of the variances of the process at F, s the variance of the noise.
+    `rest` are the sum of the variances of the process at F, y, the variance s of the noise, and what is added
+    to the diagonal of K_uu.
     """
     kernel = kernel.of_features()
-    moving, still = apart(((kernel, F, G), (total, y, s)))
+    moving, still = apart(((kernel, F, G), rest))
     if moving:
-        return _bound(moving, still, added)
-    return _Factored(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s).value
+        return _bound(moving, still)
+    return _Factored(covariances(kernel, F, G), covariances(kernel, G), *rest).value
 
 
 class _Factored:
     """The bound as a function of ``K_fu``, and of ``K_uu``, both of which it overwrites."""
 
-    def __init__(self, K_fu: Any, K_uu: Any, added: float, total: Any, y: Any, s: Any) -> None:
+    def __init__(self, K_fu: Any, K_uu: Any, total: Any, y: Any, s: Any, added: Any) -> None:
         n, k = y.shape
         self.L = potrf(add_to_diagonal(K_uu, added), overwrite_a=True)
         self.A = trsm(self.L, K_fu, transpose=True, rightside=True, overwrite_a=True)
@@ -68,10 +69,10 @@ class _Factored:
 
 
 @rule
-def _bound(moving: list[Any], still: Still, added: float) -> Any:
+def _bound(moving: list[Any], still: Still) -> Any:
     def whole(*moving: Any) -> Any:
         (kernel, F, G), rest = still.tree(moving)
-        return _Factored(covariances(kernel, F, G), covariances(kernel, G), added, *rest).value
+        return _Factored(covariances(kernel, F, G), covariances(kernel, G), *rest).value
 
     def push(moving_dot: list[Any]) -> Any:
         return jvp(whole, tuple(moving), tuple(moving_dot))[1]
@@ -79,12 +80,13 @@ def _bound(moving: list[Any], still: Still, added: float) -> Any:
     def pull_of_whole(value_bar: Any) -> Any:
         return [*vjp(whole, *moving)[1](value_bar)]
 
-    (kernel, F, G), (total, y, s) = still.tree(moving)
+    (kernel, F, G), rest = still.tree(moving)
+    total, y, s, _ = rest
     if depends_on_variables(moving):
-        return _bound(moving, still, added), Differential((push,), (pull_of_whole,))
+        return _bound(moving, still), Differential((push,), (pull_of_whole,))
     if type(y) is not np.ndarray:
         return whole(*moving), Differential((push,), (pull_of_whole,))
-    found = _Factored(covariances(kernel, F, G), covariances(kernel, G), added, total, y, s)
+    found = _Factored(covariances(kernel, F, G), covariances(kernel, G), *rest)
 
     def pull(value_bar: Any) -> Any:
         if depends_on_variables(value_bar):
@@ -95,15 +97,16 @@ def _bound(moving: list[Any], still: Still, added: float) -> Any:
         # The inducing points and the kernel are in both matrices.
         of_inducing = *active[:of_kernel], *active[of_kernel + of_f :]
         both, inducing = Pulled((kernel, F, G), active), Pulled((kernel, G, None), of_inducing)
+        K_uu_bar = cotangents.K_uu()
         if any(active):
-            inducing.add_all(cotangents.K_uu())
+            inducing.add_all(K_uu_bar)
             for rows in cotangents.blocks():
                 both.add_rows(rows, cotangents.K_fu(rows))
         bars, of_points = both.total, sum(active[of_kernel : of_kernel + of_f])
         own = sum(active[:of_kernel])
         for k, bar in enumerate(inducing.total):
             bars[k if k < own else k + of_points] += bar
-        others = (cotangents.total, cotangents.y, cotangents.s)
+        others = (cotangents.total, cotangents.y, cotangents.s, np.trace(K_uu_bar))
         return bars + [bar for bar, a in zip(others, still.active[len(active) :], strict=True) if a]
 
     return found.value, Differential((push,), (pull,))
