@@ -388,3 +388,26 @@ def test_no_points():
         gp.condition_laplace(RBF(), X[:0], CLASSES[:0], gp.Bernoulli())
     with pytest.raises(ValueError, match="there are no points"):
         gp.variational_bound(RBF(), X[:0], Y[:0], X[:2], np.zeros(2), np.eye(2), gp.Gaussian())
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-4, 1e3])
+def test_inducing_points_are_found_in_any_unit(unit):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(0, 10, 60)
+    y = np.sin(X) + 0.1 * rng.standard_normal(60)
+    found = gp.fit(X * unit, y, inducing=12, rng=0)
+    np.testing.assert_allclose(
+        found.log_likelihood, gp.fit(X, y, inducing=12, rng=0).log_likelihood, atol=1e-2
+    )
+
+
+def test_progress_ends_by_numpys_truth():
+    calls = []
+
+    def progress(iteration, value, kernel):
+        calls.append(iteration)
+        return np.float64(iteration) >= 2
+
+    X = np.linspace(0, 9, 40)
+    gp.fit(X, np.sin(X) + 0.1 * np.cos(30 * X), progress=progress)
+    assert calls == [1, 2]

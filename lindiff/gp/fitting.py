@@ -295,7 +295,10 @@ class _Problem:
         self._evaluations, self._iteration = 0, 0
         self._converged, self._message = False, "no search was made"
         self._jittered: list[str] = []
-        points = np.ravel(Z) if self._moves else np.zeros(0)
+        # Inducing points are looked for in units of the data, as logarithms have none.
+        scales = np.std(data.X, axis=0)
+        self._units = np.where(scales > 0, scales, 1.0)
+        points = np.ravel(Z / self._units) if self._moves else np.zeros(0)
         self.first = np.concatenate([self.hyper.theta, np.asarray(points, np.float64)])
         free = np.tile([-np.inf, np.inf], (len(points), 1))
         self._bounds = np.concatenate([self.hyper.bounds, free])
@@ -304,7 +307,9 @@ class _Problem:
 
     def split(self, x: Any) -> tuple[Any, Any]:
         count = len(self.hyper.theta)
-        return x[:count], np.reshape(x[count:], np.shape(self.Z)) if self._moves else self.Z
+        if not self._moves:
+            return x[:count], self.Z
+        return x[:count], np.reshape(x[count:], np.shape(self.Z)) * self._units
 
     def objective(self, x: Any) -> Any:
         theta, Z = self.split(x)
@@ -339,7 +344,8 @@ class _Problem:
         self._iteration += 1
         if self._tell is not None:
             kernel = self.hyper.kernel_at(self.split(self.best)[0])
-            if self._tell(self._iteration, self.best_value, kernel) is True:
+            told = self._tell(self._iteration, self.best_value, kernel)
+            if isinstance(told, bool | np.bool_) and told:
                 raise StopIteration
 
     def search(self, start: Any, tol: float | None, options: dict[str, Any] | None) -> None:
