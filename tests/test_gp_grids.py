@@ -118,3 +118,12 @@ def test_points_that_are_not_equally_spaced():
         gp.evenly_spaced_log_likelihood(RBF(1e9), t, y)
     with pytest.raises(TypeError, match=r"give ld\.value\(X\)"):
         ld.grad(lambda t: gp.evenly_spaced_log_likelihood(RBF(), t, y, 0.1))(t)
+
+
+@pytest.mark.parametrize("t", [np.linspace(0, 4, 300, dtype=np.float32), 1.7e9 + 0.01 * np.arange(300)])
+def test_rounded_points_are_equally_spaced(t):
+    y = np.sin(0.01 * np.arange(300)).astype(t.dtype)
+    found = gp.evenly_spaced_log_likelihood(RBF(0.3), t, y, 0.1)
+    np.testing.assert_allclose(found, gp.log_marginal_likelihood(RBF(0.3), t, y, 0.1), rtol=2e-3)
+    with pytest.raises(ValueError, match="there are no points"):
+        gp.evenly_spaced_log_likelihood(RBF(0.3), t[:0], y[:0], 0.1)

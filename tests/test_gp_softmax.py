@@ -144,3 +144,13 @@ def test_bad_input():
         gp.variational_bound(RBF(), X, Y + 1, Z, M, R, LIKELIHOOD)
     with pytest.raises(ValueError, match="Softmax has several processes: write variational_bound"):
         gp.condition_laplace(RBF(), X, Y, LIKELIHOOD)
+
+
+def test_derivatives_by_a_variance_of_zero():
+    mean = rng.standard_normal((2, 3))
+
+    def slopes(least):
+        var = np.array([[least, 0.05, least], [0.5, least, least]])
+        return ld.grad(lambda var: np.sum(LIKELIHOOD.expected_log_density(mean, var, Y[:2])))(var)
+
+    np.testing.assert_allclose(slopes(0.0), slopes(1e-8), rtol=1e-5, atol=1e-7)

@@ -130,3 +130,16 @@ def test_bad_input():
         gp.natural_step(lambda m, R: np.nan * np.sum(m), M, R)
     with pytest.raises(ValueError, match="StudentT is not concave at the mode: write variational_bound"):
         gp.laplace_log_likelihood(RBF(), X, np.where(Y > 0, 9.0, Y), gp.StudentT(0.1, 2.0))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_by_a_variance_of_zero(name):
+    likelihood, y = CASES[name]
+    mean = 0.3 * np.arange(4.0)
+    for call in (
+        lambda var: likelihood.expected_log_density(mean, var, y[:4]),
+        lambda var: likelihood.expected(mean, var),
+    ):
+        slope = ld.grad(lambda var, call=call: np.sum(call(var)))
+        at_zero, near = slope(np.zeros(4)), slope(np.full(4, 1e-7))
+        np.testing.assert_allclose(at_zero, near, rtol=1e-4, atol=1e-5)

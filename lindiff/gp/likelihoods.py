@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,11 +59,11 @@ class Likelihood:
 
     def expected(self, mean: Any, var: Any) -> Any:
         """``E[y]`` for f of this mean and variance, by Gauss-Hermite quadrature."""
-        return np.sum(self.mean(_nodes(mean, var)) * _beside(mean, WEIGHTS), axis=-1)
+        return _expectation(self.mean, mean, var)
 
     def expected_log_density(self, mean: Any, var: Any, y: Any) -> Any:
         """``E[log p(y | f)]`` for f of this mean and variance, by Gauss-Hermite quadrature."""
-        return np.sum(self.log_density(_nodes(mean, var), y[..., None]) * _beside(mean, WEIGHTS), axis=-1)
+        return _expectation(self.log_density, mean, var, y)
 
     def log_expected_density(self, mean: Any, var: Any, y: Any) -> Any:
         """``log E[p(y | f)]`` for f of this mean and variance: what expectation propagation needs."""
@@ -75,6 +76,22 @@ class Likelihood:
 def _beside(x: Any, constant: Any) -> Any:
     """Nodes or weights as an array of x's library and dtype."""
     return placed(constant.astype(x.dtype), x)
+
+
+def _expectation(function: Callable[..., Any], mean: Any, var: Any, *given: Any) -> Any:
+    """``E function(f, *given)``, by Gauss-Hermite quadrature."""
+    at_nodes = function(_nodes(mean, var), *(x[..., None] for x in given))
+    found = np.sum(at_nodes * _beside(mean, WEIGHTS), axis=-1)
+    is_zero = np.equal(value(var), 0)
+    if not np.any(is_zero):
+        return found
+    # The heat equation's derivative by the variance, which nodes that all lie at the mean have not.
+
+    def total(f: Any) -> Any:
+        return np.sum(function(f, *given))
+
+    curvature = jvp(grad(total), (mean,), (np.ones_like(mean),))[1]
+    return found + np.where(is_zero, 0.5 * var * curvature, 0.0)
 
 
 def _nodes(mean: Any, var: Any) -> Any:
@@ -149,7 +166,7 @@ def _expected_expit(mean: Any, var: Any) -> Any:
 
 
 def _of_narrow(mean: Any, var: Any) -> Any:
-    return np.sum(special.expit(_nodes(mean, var)) * _beside(mean, WEIGHTS), axis=-1)
+    return _expectation(special.expit, mean, var)
 
 
 def _of_wide(mean: Any, var: Any) -> Any:

@@ -101,7 +101,7 @@ def _expected_logsumexp(mean: Any, var: Any) -> Any:
     below = round((DEEP + np.log(mean.shape[-1]) + spread) / STEP)
     x = np.minimum(STEP * np.arange(-below, round((HIGH + spread) / STEP) + 1), GREATEST)
     x = placed(x.astype(mean.dtype), mean)
-    products = np.prod(_survival(mean, std, x), axis=-2)
+    products = np.prod(_survival(mean, std, var, x), axis=-2)
     return greatest[..., 0] + STEP * np.sum(np.exp(-np.exp(x)) - products, axis=-1)
 
 
@@ -118,23 +118,28 @@ def _least_above(std: Any) -> float:
     return float(SPREADS[place])
 
 
-def _survival(mean: Any, std: Any, x: Any) -> Any:
+def _survival(mean: Any, std: Any, var: Any, x: Any) -> Any:
     """``E exp(-exp(x + f))`` at equally spaced x: (..., C, k)."""
     is_narrow = np.less(value(std), NARROW)
     if np.all(is_narrow):
-        return _of_narrow(mean, std, x)
+        return _of_narrow(mean, std, var, x)
     if not np.any(is_narrow):
         return _of_wide(mean, std, x)
-    narrow = _of_narrow(mean, np.where(is_narrow, std, NARROW), x)
+    narrow = _of_narrow(mean, np.where(is_narrow, std, NARROW), np.where(is_narrow, var, NARROW**2), x)
     return np.where(is_narrow[..., None], narrow, _of_wide(mean, np.where(is_narrow, NARROW, std), x))
 
 
-def _of_narrow(mean: Any, std: Any, x: Any) -> Any:
+def _of_narrow(mean: Any, std: Any, var: Any, x: Any) -> Any:
     total = 0.0
     for node, weight in zip(NODES.tolist(), WEIGHTS.tolist(), strict=True):
         moved = np.minimum((mean + node * std)[..., None] + x, GREATEST)
         total = total + weight * np.exp(-np.exp(moved))
-    return total
+    is_zero = np.equal(value(var), 0)
+    if not np.any(is_zero):
+        return total
+    # The heat equation's derivative by the variance, which nodes that all lie at the mean have not.
+    rate = np.exp(np.minimum(mean[..., None] + x, 0.5 * GREATEST))
+    return total + np.where(is_zero, 0.5 * var, 0.0)[..., None] * (rate * rate - rate) * np.exp(-rate)
 
 
 def _of_wide(mean: Any, std: Any, x: Any) -> Any:

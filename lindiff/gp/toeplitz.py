@@ -72,8 +72,10 @@ def evenly_spaced_log_likelihood(
     r = residuals(name, X, y, mean)
     if X.shape[1] != 1 or r.ndim != 1:
         raise ValueError(f"{name}: points of one dimension and a vector y, got {X.shape} and {r.shape}")
-    steps = np.diff(value(X)[:, 0])
-    if steps.size and not np.allclose(steps, np.mean(steps), rtol=1e-6, atol=0):
+    if not len(X):
+        raise ValueError(f"{name}: there are no points")
+    steps, rounding = np.diff(value(X)[:, 0]), 4 * np.finfo(X.dtype).eps * np.max(np.abs(value(X)))
+    if steps.size and not np.allclose(steps, np.mean(steps), rtol=1e-6, atol=rounding):
         raise ValueError(f"{name}: points are not equally spaced; write log_marginal_likelihood")
     noise = noise_var + kernel.noise(kernel.features(X[:1]))
     if np.ndim(noise) and np.shape(noise) != (1,):
