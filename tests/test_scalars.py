@@ -312,3 +312,23 @@ def test_a_copy_of_an_array_without_axes_is_one():
     assert value == f(x, np)
     assert slope == pytest.approx((f(x + 1e-6, np) - f(x - 1e-6, np)) / 2e-6, rel=1e-8)
     assert ld.jvp(lambda x: f(x, lnp), (x,), (1.0,))[1] == pytest.approx(slope)
+
+
+def test_what_flat_of_a_scalar_is_of():
+    def f(x):
+        s = np.sum(x)
+        s.flat[::2] = 1.0
+        return s * s.flat[0]
+
+    same(f, X)
+
+
+def test_an_array_without_axes_is_one_in_a_checkpoint():
+    def f(z):
+        s = z.copy()
+        same = s
+        s[...] = 2.0 * z
+        return s * same
+
+    for program in (False, True):
+        assert ld.value_and_grad(ld.checkpoint(f, program=program))(np.array(0.5)) == (1.0, 4.0)

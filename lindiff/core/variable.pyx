@@ -704,6 +704,7 @@ cdef object kept_variable(Variable x, list guards):
         if x._scalar:
             return x
         same = new_variable(x.node, x._value)
+        same._scalar = False
         if type(x._value) is not Variable and x._value.ndim > 1:  # a matrix, which may have factors
             same.shared = shared_of(x)
         return same
@@ -1803,8 +1804,10 @@ cdef class Variable:
     def flat(self):
         """All elements as a vector; what is written there is written here.
 
-        Parts of it are copies.
+        Parts of it are copies.  That of a scalar is of an array that nobody has.
         """
+        if self._scalar:
+            return as_scalar_or_array(self, False).flat
         cdef Variable vector = _operators.reshape(self, -1)
         if vector.tie is None:  # NumPy copied
             watch(self, vector, View(np.reshape, (-1,), {}))
