@@ -279,7 +279,9 @@ OTHERWISE = {"quantile by method"}
 @pytest.mark.parametrize(
     "operator_", [o for o in OPERATORS if o.name not in OTHERWISE], ids=lambda operator_: operator_.name
 )
-def test_scalar_or_array_as_in_numpy(operator_, as_scalars):
+@pytest.mark.parametrize("recorded", [False, True], ids=["", "recorded"])
+def test_scalar_or_array_as_in_numpy(operator_, as_scalars, recorded):
+    transformed = ld.program if recorded else lambda f: f
     for case in operator_.cases():
         arrays = [a[()] if as_scalars and a.ndim == 0 else a.copy() for a in case.arrays()]
         if as_scalars and all(isinstance(a, np.ndarray) for a in arrays):
@@ -293,7 +295,12 @@ def test_scalar_or_array_as_in_numpy(operator_, as_scalars):
                 continue
             if expected:
                 found = []
-                ld.vjp(lambda *v, case=case, found=found: found.append(kinds(case, [*v])) or 0.0, *arrays)
+
+                def f(*v, case=case, found=found):
+                    found.append(kinds(case, [*v]))
+                    return 0.0
+
+                transformed(lambda *v, f=f: ld.vjp(f, *v)[0])(*arrays)
                 assert found == [expected], case.id
 
 
@@ -332,3 +339,13 @@ def test_an_array_without_axes_is_one_in_a_checkpoint():
 
     for program in (False, True):
         assert ld.value_and_grad(ld.checkpoint(f, program=program))(np.array(0.5)) == (1.0, 4.0)
+
+
+def test_a_part_without_axes_that_is_no_view():
+    def f(x):
+        s = x[np.array(1), ...]
+        t = s
+        s *= x[0]
+        return s * t
+
+    same(f, X)

@@ -11,7 +11,8 @@ from lindiff.core.differential cimport stand_in
 from lindiff.core.record cimport Record, Trace, begin, end, leave, meet_large
 from lindiff.core.variable cimport (
     Variable, alike, as_scalar_or_array, as_value, has_gaps, in_gaps_of, in_own_memory, inside_of,
-    know_arrays, node_in, overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
+    is_without_axes, know_arrays, node_in, overlaps_itself, tangent_in, trace_inputs, trace_tangents,
+    value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
@@ -63,13 +64,6 @@ cdef bint held_once(object y):
         and cnp.PyArray_CHKFLAGS(<cnp.ndarray>base, cnp.NPY_ARRAY_OWNDATA)
         and cnp.PyArray_NBYTES(<cnp.ndarray>base) == cnp.PyArray_NBYTES(<cnp.ndarray>y)
     )
-
-
-cdef inline bint is_without_axes(object x) except -1:
-    """Whether this is an array of NumPy's, or of a program, without axes: no number."""
-    if cnp.PyArray_CheckExact(x):
-        return cnp.PyArray_NDIM(<cnp.ndarray>x) == 0
-    return type(x) is not Variable and getattr(x, "__lindiff_without_axes__", False)
 
 
 cdef tuple integers = (int, np.integer)

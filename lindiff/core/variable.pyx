@@ -181,12 +181,22 @@ cdef enum:
     MADE_BY_HAND
 
 
-cdef inline bint is_scalar(object value):
+cdef inline bint is_scalar(object value) except -1:
     """Whether NumPy would have a scalar, which is immutable, where an operation has this result: without
-    axes.  Functions that give arrays without axes (views among them) say so."""
+    axes, of NumPy's or of a recording of these.  Functions that give arrays without axes (views among them)
+    say so."""
     if cnp.PyArray_CheckExact(value):
         return cnp.PyArray_NDIM(<cnp.ndarray>value) == 0
-    return type(value) is Variable and (<Variable>value)._scalar
+    if type(value) is Variable:
+        return (<Variable>value)._scalar
+    return hasattr(type(value), "__lindiff_without_axes__") and value.ndim == 0
+
+
+cdef bint is_without_axes(object x) except -1:
+    """Whether this is an array of NumPy's, or of a program, without axes: no number."""
+    if cnp.PyArray_CheckExact(x):
+        return cnp.PyArray_NDIM(<cnp.ndarray>x) == 0
+    return type(x) is not Variable and getattr(x, "__lindiff_without_axes__", False)
 
 
 cdef object record(Trace trace, Node node, object value):
@@ -289,6 +299,9 @@ cdef Variable as_scalar_or_array(Variable x, bint scalar):
     cdef object value = x._value
     if type(value) is Variable:
         value = as_scalar_or_array(<Variable>value, scalar)
+    elif not scalar and not cnp.PyArray_CheckExact(value) \
+            and not getattr(value, "__lindiff_without_axes__", True):
+        value = value[...]  # a number of a recording, of which no view can be
     cdef Variable out = new_variable(x.node, value)
     out._scalar = scalar
     return out
@@ -768,6 +781,8 @@ def value(x):
         if cnp.PyArray_CheckExact(x):
             return read_only(x)
         if hasattr(x, "__lindiff_read_only__"):  # of a recording
+            if x.ndim == 0:
+                return x[()]
             x = x[...]
             if hasattr(x, "__lindiff_read_only__"):
                 x.__lindiff_read_only__()
@@ -971,8 +986,8 @@ cdef int know_arrays(list variables, list originals) except -1:
     cdef Variable v
     for i in range(len(variables)):
         v = variables[i]
-        if v._scalar and cnp.PyArray_Check(originals[i]):
-            v._scalar = False  # its value is plain
+        if v._scalar and (cnp.PyArray_Check(originals[i]) or is_without_axes(originals[i])):
+            v._scalar = False  # its value is plain, or of a recording
     return 0
 
 
@@ -1750,7 +1765,7 @@ cdef class Variable:
         return (self[i] for i in reversed(range(len(self))))
 
     def __contains__(self, item):
-        return item in value_of(self)
+        return item in (value(self) if self._scalar else value_of(self))
 
     def __getattribute__(self, str name):
         # methods first: to find that the type itself has none of that name costs a microsecond

@@ -102,15 +102,17 @@ cdef class Recorded:
 
     @property
     def base(self):
-        """Whose memory this is a view of, None of an array that has its own; of numbers something else."""
-        if cnp.PyArray_Check(self.array) and not is_lindiffs(innermost_frame()):
+        """Whose memory this is a view of, None of an array that has its own, and of a number."""
+        if not cnp.PyArray_Check(self.array):
+            return None
+        if not is_lindiffs(innermost_frame()):
             self.refuse_of_argument("base")
         return self.owner()
 
     @property
     def __lindiff_base__(self):
-        """The same, of an argument as it is this time; the array itself when the recording has ended, as
-        views of it are plain then, and hold nothing but that."""
+        """The same, of an argument as it is this time, of numbers something else; the array itself when the
+        recording has ended, as views of it are plain then, and hold nothing but that."""
         return self.array if self.recording.ended else self.owner()
 
     cdef object owner(self):

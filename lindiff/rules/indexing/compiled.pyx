@@ -15,7 +15,7 @@ from lindiff.core.operands cimport trace_of
 from lindiff.core.record cimport Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.variable cimport (
     Variable, array_in, as_value, constant_value, copies_parts, in_own_memory, is_generic, is_shell, is_table,
-    kept_by, record, shares, watch, without_shells,
+    is_without_axes, kept_by, record, shares, watch, without_shells,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport add_into
@@ -180,6 +180,8 @@ cdef object item_at(Variable x, object index):
     node.shape = x._value.shape
     node.dtype = x._value.dtype
     out = record(x.node.trace, node, value)
+    if type(out) is Variable and (<Variable>out)._scalar and is_without_axes(value):
+        (<Variable>out)._scalar = False  # x[np.array(1), ...]
     if shares(value, x._value):
         watch(x, out, index)
     return out
