@@ -100,3 +100,54 @@ def test_a_pullback_that_outlives_what_was_written():
 def test_nothing_is_copied_where_nothing_is_written():
     fast = ld.program(ld.grad(lambda v, a: np.sum(np.sin(a * v) @ np.outer(a, v))))
     assert not [row for row in fast.explain(np.ones(3), np.ones(3)) if "copy" in row.text]
+
+
+def aux_is_the_argument(x):
+    (_, aux), gradient = ld.value_and_grad(lambda x: (np.sum(x * x), x), has_aux=True)(x)
+    aux += 1.0
+    return gradient * x
+
+
+def value_is_the_argument(x):
+    value, tangent = ld.jvp(lambda x: x, (x,), (x,))
+    value += 1.0
+    tangent *= 2.0
+    return value * x * tangent
+
+
+def value_is_kept_for_the_walk(x):
+    value, pull = ld.vjp(np.exp, x)
+    value *= 2.0
+    return value * pull(x)[0]
+
+
+def value_is_kept_for_tangents(x):
+    value, push = ld.linearize(np.exp, x)
+    value *= 2.0
+    return value * push(x)
+
+
+def value_is_closed_over(x):
+    y = np.sin(x)
+    value = ld.vjp(lambda x: y, x)[0]
+    value *= 2.0
+    return value * y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(aux_is_the_argument, value_is_the_argument, value_is_closed_over),
+        *(value_is_kept_for_the_walk, value_is_kept_for_tangents),
+    ],
+)
+def test_results_of_transforms_are_nobody_elses(f):
+    x = np.array([0.5, 1.0, 2.0])
+    expected = f(x.copy())
+    fast = ld.program(f)
+    for _ in range(4):
+        given = x.copy()
+        np.testing.assert_allclose(fast(given), expected, rtol=1e-12)
+        np.testing.assert_array_equal(given, x)
+    push = ld.program(lambda x: ld.jvp(f, (x,), (x,))[1])
+    np.testing.assert_allclose(push(x), ld.jvp(f, (x,), (x,))[1], rtol=1e-12)

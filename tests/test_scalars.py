@@ -349,3 +349,34 @@ def test_a_part_without_axes_that_is_no_view():
         return s * t
 
     same(f, X)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda x, c, z: ld.grad(lambda c: c * z)(c),
+        lambda x, c, z: ld.grad(lambda z: z * c)(z),
+        lambda x, c, z: ld.grad(lambda z: np.sum(x) * z * z)(z),
+        lambda x, c, z: ld.vjp(lambda x: np.sum(x) * c, x)[1](c)[0][0],
+        lambda x, c, z: ld.linearize(lambda x: np.sum(x) * c, x)[1](x),
+        lambda x, c, z: ld.jvp(lambda z: z.copy(), (z,), (z,))[0],
+        lambda x, c, z: ld.jacobian(lambda c: c * x[0])(c),
+        lambda x, c, z: ld.jacobian(lambda z: z * x[0])(z),
+        lambda x, c, z: ld.hessian(lambda c: c * x[0] * c)(c),
+    ],
+)
+def test_results_of_transforms_within_others(transform):
+    kinds = []
+
+    def f(x, c, z):
+        s = transform(x, c, z)
+        kinds.append(s._scalar if isinstance(s, Variable) else not isinstance(s, np.ndarray))
+        return s * 1.0
+
+    primals = (X, np.float64(1.3), np.array(0.9))
+    f(*primals)
+    for run in (lambda f: f, ld.program):
+        run(f)(*primals)
+        run(ld.grad(f, (0, 1, 2)))(*primals)
+        run(lambda *x: ld.jvp(f, x, x))(*primals)
+    assert len(set(kinds)) == 1

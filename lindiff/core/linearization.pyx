@@ -8,11 +8,11 @@ cimport numpy as cnp
 from cpython.ref cimport Py_REFCNT
 
 from lindiff.core.differential cimport stand_in
-from lindiff.core.record cimport Record, Trace, begin, end, leave, meet_large
+from lindiff.core.record cimport Record, Trace, begin, end, is_whole, leave, meet_large
+from lindiff.core.results cimport is_array
 from lindiff.core.variable cimport (
     Variable, alike, as_scalar_or_array, as_value, has_gaps, in_gaps_of, in_own_memory, inside_of,
-    is_without_axes, know_arrays, node_in, overlaps_itself, tangent_in, trace_inputs, trace_tangents,
-    value_in,
+    know_arrays, node_in, overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
@@ -45,7 +45,11 @@ cdef object own_result(object y):
     """A result of a transform, which neither the record nor anybody else sees when it is written to."""
     if cnp.PyArray_Check(y):
         return y if cnp.PyArray_NDIM(<cnp.ndarray>y) == 0 or held_once(y) else copy_of(y)
-    return y if type(y) is not Variable or (<Variable>y)._scalar else copy_of(y)
+    if type(y) is Variable:
+        return y if (<Variable>y)._scalar else copy_of(y)
+    if not hasattr(type(y), "__array_ufunc__"):  # no array
+        return y
+    return y if y.ndim == 0 or Py_REFCNT(y) <= 3 and is_whole(y) else copy_of(y)
 
 
 cdef object copy_of_input(object x):
@@ -64,6 +68,20 @@ cdef bint held_once(object y):
         and cnp.PyArray_CHKFLAGS(<cnp.ndarray>base, cnp.NPY_ARRAY_OWNDATA)
         and cnp.PyArray_NBYTES(<cnp.ndarray>base) == cnp.PyArray_NBYTES(<cnp.ndarray>y)
     )
+
+
+cdef object with_kind(object x, bint as_array):
+    """What has no axes as an array without axes or as a scalar; all else as it is."""
+    if cnp.PyArray_CheckExact(x):
+        return x[()] if not as_array and cnp.PyArray_NDIM(<cnp.ndarray>x) == 0 else x
+    if type(x) is Variable:
+        if (<Variable>x)._scalar != as_array or x._value.ndim > 0:
+            return x
+        return as_scalar_or_array(x, not as_array)
+    known = getattr(x, "__lindiff_without_axes__", None)
+    if known is None or x.ndim > 0 or known == as_array:
+        return x
+    return x[...] if as_array else x[()]  # of a program
 
 
 cdef tuple integers = (int, np.integer)
@@ -127,17 +145,11 @@ cdef class Inputs:
             self.arrays[i] = stand_in(self.arrays[i])
 
     cpdef tuple restore(self, list leaves):
-        """Leaves in the form of the primals: a NumPy scalar where a scalar was given."""
+        """Leaves in the form of the primals: NumPy scalars where there were some."""
         cdef Py_ssize_t i
         self.warn_of_integers(leaves)
         for i in range(len(leaves)):
-            if not cnp.PyArray_Check(self.originals[i]) and is_without_axes(leaves[i]) \
-                    and not is_without_axes(self.originals[i]):
-                leaves[i] = leaves[i][()]
-            elif not cnp.PyArray_Check(leaves[i]) and is_without_axes(self.originals[i]) \
-                    and type(leaves[i]) is not Variable \
-                    and getattr(leaves[i], "__lindiff_without_axes__", None) is False:
-                leaves[i] = leaves[i][...]  # a number of a program
+            leaves[i] = with_kind(leaves[i], is_array(self.originals[i]))
         return tuple(leaves) if self.unflatten is None else self.unflatten(leaves)
 
     cdef warn_of_integers(self, list leaves):
@@ -211,8 +223,7 @@ cdef class Outputs:
         """Leaves in the form of the function's result, 0-d arrays as NumPy scalars."""
         cdef Py_ssize_t i
         for i in range(len(leaves)):
-            if is_without_axes(leaves[i]):
-                leaves[i] = leaves[i][()]
+            leaves[i] = with_kind(leaves[i], False)
         return leaves[0] if self.unflatten is None else self.unflatten(leaves)
 
     cdef list cotangents(self, y_bar):
@@ -378,9 +389,8 @@ cdef object aux_value(object x, Trace trace):
     seen = value_in(x, trace)
     if type(seen) is Variable:
         return seen if seen is x else own_result(seen)
-    if not cnp.PyArray_CheckExact(seen):
-        return seen
-    return copy_of(seen) if cnp.PyArray_NDIM(<cnp.ndarray>seen) else seen[()]
+    as_result = with_kind(seen, False)
+    return copy_of(seen) if as_result is seen else as_result
 
 
 def push_forward(function, tuple primals, tuple tangents, bint has_aux=False):

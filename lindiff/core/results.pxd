@@ -11,3 +11,4 @@ cpdef object returned(object result, tuple args, str no_axes=*, bint by_rows=*)
 cpdef object apart(object result, tuple args, bint writable=*)
 cdef object scalar_result(object result, tuple args, bint everywhere=*)
 cdef object without_axes(object result, tuple args, int kind)
+cdef bint is_array(object x) except -1

@@ -9,8 +9,8 @@ cimport numpy as cnp
 import numpy as np
 
 from lindiff.core.variable cimport (
-    Variable, as_scalar_or_array, fix, in_order_of, in_own_memory, is_generic, is_writable, owner_of,
-    untraced, value_of,
+    Variable, as_scalar_or_array, fix, in_order_of, in_own_memory, is_generic, is_without_axes, is_writable,
+    owner_of, untraced, value_of,
 )
 
 from lindiff.core import pytree
@@ -114,6 +114,6 @@ cdef object without_axes(object result, tuple args, int kind):
     return result
 
 
-cdef bint is_array(object x):
-    """Whether ``x`` is an array, not a scalar."""
-    return cnp.PyArray_Check(x) or type(x) is Variable and not (<Variable>x)._scalar
+cdef bint is_array(object x) except -1:
+    """Whether ``x`` is an array, not a scalar, if it has no axes."""
+    return not (<Variable>x)._scalar if type(x) is Variable else cnp.PyArray_Check(x) or is_without_axes(x)
