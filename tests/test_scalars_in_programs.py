@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import numbers
+from collections import abc
 
 import numpy as np
 import pytest
@@ -287,3 +289,87 @@ def test_what_values_of_scalars_are():
     fast = ld.program(ld.grad(f))
     for _ in range(3):
         np.testing.assert_allclose(fast(X), expected)
+
+
+def asked(v):
+    """What Python and its libraries ask of objects that may be arrays or numbers."""
+    names = [
+        "__len__",
+        "__iter__",
+        "__setitem__",
+        "__contains__",
+        "__index__",
+        "__iadd__",
+        "__getitem__",
+        "shape",
+    ]
+    classes = [
+        abc.Iterable,
+        abc.Sized,
+        abc.Container,
+        abc.Hashable,
+        numbers.Real,
+        float,
+        np.ndarray,
+        np.floating,
+    ]
+    return [
+        *(hasattr(v, name) for name in names),
+        *(isinstance(v, kind) for kind in classes),
+        *(np.iterable(v), np.isscalar(v)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [np.sum, np.copy, np.argmax, np.argsort, lambda x: x[0] > 1.0, lambda x: np.where(True, x[0], 0.0)],
+)
+def test_what_numbers_and_arrays_have(make):
+    answers = []
+
+    def f(x):
+        answers.append(asked(make(x)))
+        return x
+
+    f(X)
+    ld.program(f)(X)
+    with ld.patch_numpy():
+        ld.program(f)(X)
+    assert answers[1:] == answers[:1] * 2
+
+
+def test_numbers_that_have_no_length():
+    def norm(v):
+        return np.sum(np.abs(v)) if hasattr(v, "__len__") else 10.0 * v
+
+    def f(x):
+        return norm(np.sum(x)) + norm(x)
+
+    for fast in (ld.program(f), lambda x: ld.value_and_grad(f)(x)[0], ld.program(ld.value_and_grad(f))):
+        for _ in range(3):
+            np.testing.assert_allclose(np.ravel(pytree.flatten(fast(X))[0][0]), f(X))
+
+
+def test_classes_of_what_variables_of_programs_stand_for():
+    def f(x):
+        s = np.sum(x)
+        squared = s**2 if isinstance(s, float) and np.isscalar(s) else s
+        return squared if isinstance(x, np.ndarray) else 0.0 * s
+
+    with ld.patch_numpy():
+        for fast in (ld.program(f), f):
+            np.testing.assert_allclose(fast(X), np.sum(X) ** 2)
+        expected = ld.grad(f)(X)
+        np.testing.assert_allclose(expected, 2.0 * np.sum(X))
+        np.testing.assert_allclose(ld.program(ld.grad(f))(X), expected)
+        np.testing.assert_allclose(ld.vmap(ld.grad(f))(np.stack([X, X])), [expected, expected])
+
+
+def test_items_of_numbers():
+    def contained(s):
+        return s * 2.0 if 0.0 in s else s
+
+    for f in (contained, iter):
+        for transform in (lambda f: f, ld.program, ld.grad, lambda f: ld.program(ld.grad(f))):
+            with pytest.raises(TypeError):
+                transform(lambda x, f=f: f(np.sum(x)))(X)

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.namespaces import classes
-from lindiff.core.variable import value
+from lindiff.core.variable import inside
 
 __all__ = ["ask_in", "class_of_value"]
 
 
 def class_of_value(variable: Any) -> Any:
     """The class of what a Variable stands for: an array, or one of NumPy's numbers."""
-    plain = value(variable)
+    plain = inside(variable)
     if variable._scalar:
-        return type(plain[()])
-    return np.ndarray if isinstance(plain, np.generic) else type(plain)
+        return plain.dtype.type
+    recorded = hasattr(type(plain), "__lindiff_without_axes__")
+    return np.ndarray if recorded or isinstance(plain, np.generic) else type(plain)
 
 
 # What lindiff.numpy is called in namespaces whose code has asked it for ndarray, by their identity.

@@ -56,7 +56,7 @@ def operation_of(program: Program[..., Any]) -> Operation:
         restore: Any,
         begun: list[Surroundings],
     ) -> Any:
-        if any(type(inside(x)) is Recorded for x in leaves if type(x) is Variable):
+        if any(isinstance(inside(x), Recorded) for x in leaves if type(x) is Variable):
             return program.otherwise(*args, **kwargs)  # as a part of the program around it
         if are_not_distinct(leaves):
             return program.otherwise(*args, **kwargs)

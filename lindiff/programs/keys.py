@@ -20,7 +20,7 @@ __all__ = ["PLAIN", "constant_key", "constants_of", "is_array", "key_of", "struc
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 # Arrays with a meaning of their own: the function itself runs on them.
-_MANY = (Variable, Recorded, Directions)
+_MANY = (Variable, Recorded, Directions, np.ndarray)
 
 
 def is_array(x: Any) -> bool:
@@ -40,7 +40,7 @@ def key_of(leaves: list[Any], tree: Any) -> Any:
             found = True
             place = places.setdefault(id(x), i) if type(x) is np.ndarray else i
             parts.append((form_of(x), place, x.dtype.char))  # two types of whole numbers may be equal
-        elif type(x) in _MANY or isinstance(x, np.ndarray):
+        elif isinstance(x, _MANY):
             return None
         elif type(x) in PLAIN:
             parts.append((type(x), repr(x)))

@@ -101,13 +101,11 @@ class Mapped:
         kinds = {type(inside(x)) for x in leaves}
         if Directions in kinds:
             raise Apart
-        if observing() or any(
-            m and type(inside(x)) not in _ARRAYS for x, m in zip(leaves, many, strict=True)
-        ):
+        if observing() or any(m and not _is_array(inside(x)) for x, m in zip(leaves, many, strict=True)):
             return self._one_by_one(restore, many, leaves)
         if any(type(x) is Variable for x in leaves):
             return self._among_variables(restore, many, leaves, begun)
-        if Recorded in kinds:
+        if any(issubclass(kind, Recorded) for kind in kinds):
             return self._recorded(restore, many, leaves)
         return self._plain(restore, many, leaves, begun)
 
@@ -164,7 +162,7 @@ class Mapped:
         if self._differ or self._of_python:  # cotangents of an element differ, or it has none for the number
             raise NoProgram
         surroundings: Surroundings | None = known_with(self.program, call, first)[1]
-        if any(type(inside(x)) is Recorded for x in given):  # the program that this is a part of knows it
+        if any(isinstance(inside(x), Recorded) for x in given):  # the program that this is a part of knows it
             surroundings = None
         restore = _with(call.restore, len(given))
 
@@ -191,7 +189,7 @@ class Mapped:
     def _first(self, many: tuple[bool, ...], given: list[Any]) -> list[Any]:
         """The leaves of the first element, through all traces."""
         held = [inside(x) for x in given]
-        arrays = [x.array if type(x) is Recorded else x for x in held]
+        arrays = [x.array if isinstance(x, Recorded) else x for x in held]
         return [x[0] if m else x for x, m in zip(arrays, many, strict=True)]
 
     def _derivative(self, of: str, chosen: tuple[int, ...], call: Call) -> Mapped:
@@ -208,14 +206,14 @@ class Mapped:
     def _is_made_within(self, leaves: list[Any]) -> bool:
         """Whether this was made in the recording of which it is a part."""
         held = (inside(x) for x in leaves)
-        return any(type(x) is Recorded and self._number > x.recording.number for x in held)
+        return any(isinstance(x, Recorded) and self._number > x.recording.number for x in held)
 
     def _recorded(self, restore: Restore, many: Sequence[bool], leaves: list[Any]) -> Any:
         """One instruction of the program around it; the steps of all elements where it was made there, anew
         in every run."""
         if self._is_made_within(leaves):
             return self._one_by_one(restore, many, leaves)
-        places = [i for i, x in enumerate(leaves) if type(x) in _ARRAYS or isinstance(x, np.generic)]
+        places = [i for i, x in enumerate(leaves) if _is_array(x) or isinstance(x, np.generic)]
         others = [constant_key(x) for i, x in enumerate(leaves) if i not in places]
         structure = structure_of(restore(leaves))
         if structure is None:
@@ -223,14 +221,15 @@ class Mapped:
         key = structure, tuple(many), tuple(others)
         found = self._instructions.get(key)
         if found is None:
-            plain = [x.array if type(x) is Recorded else x for x in leaves]
+            plain = [x.array if isinstance(x, Recorded) else x for x in leaves]
             restore = pytree.flatten(restore(plain))[1]  # which holds no array of the recording
             found = self._instructions.setdefault(key, _Instruction(self, restore, many, leaves, places))
         results = record(found, tuple(leaves[i] for i in places), {})
         return found.restore_result(list(results))
 
 
-_ARRAYS = (np.ndarray, Recorded)
+def _is_array(x: Any) -> bool:
+    return type(x) is np.ndarray or isinstance(x, Recorded)
 
 
 class _Instruction:
@@ -486,7 +485,7 @@ def _all_stacked(results: list[Any]) -> Any:
 def _copied(x: Any) -> Any:
     if type(x) is Variable:
         return x if x._scalar else another(x)
-    return x.copy(order="K") if type(x) in (np.ndarray, Recorded) and x.ndim else x
+    return x.copy(order="K") if _is_array(x) and x.ndim else x
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -504,7 +504,7 @@ def _lowered(outcome: Any, recording: Recording, surroundings: Surroundings) -> 
         recording.give_up(reason)
         return lowered(outcome), None
     copies = {id(x): own(x) for x in constants}
-    slots = [x.slot if type(x) is Recorded else copies.get(id(x), x) for x in leaves]
+    slots = [x.slot if isinstance(x, Recorded) else copies.get(id(x), x) for x in leaves]
     structure, restore = structure_of(outcome), pytree.flatten(unflatten(slots))[1]
     return lowered(outcome), Result(structure, slots, restore)
 

@@ -51,6 +51,10 @@ cdef frozenset MEMORY = frozenset(
 # What asks for nothing but the forms of arrays.
 cdef frozenset OF_FORM = frozenset({np.ndim, np.shape, np.size, np.iscomplexobj, np.isrealobj})
 
+# Code that asks for the class of what it was given by others: `isinstance` with an abstract class, or with a
+# type that stands for another one where `patch_numpy` reaches.
+cdef frozenset ON_BEHALF = frozenset({"abc", "functools", "lindiff.numpy._types"})
+
 cdef object getitem = operator.getitem
 cdef object setitem = operator.setitem
 cdef object power = operator.pow
@@ -59,10 +63,9 @@ cdef type PYTHON = FunctionType
 cdef dict NOTHING = {}
 
 
-@cython.final
 @cython.freelist(64)
 cdef class Recorded:
-    """An array, or a number, of a function that is being recorded.
+    """A number of a function that is being recorded; of arrays and integers it is what they have in common.
 
     It speaks NumPy's protocols as an array of another library does.  Operations are carried out at once on
     ``array`` and leave an instruction; what Python looks at leaves a guard.  When the recording has ended, or
@@ -138,9 +141,6 @@ cdef class Recorded:
             return self.array.flags
         return Flags(self, self.array.flags)
 
-    def __len__(self):
-        return len(self.array)
-
     @property
     def __lindiff_without_axes__(self):
         return cnp.PyArray_Check(self.array) and cnp.PyArray_NDIM(self.array) == 0
@@ -161,7 +161,7 @@ cdef class Recorded:
             return self
         if self.recording.ended:
             return self.array.copy(order="K")
-        same = Recorded.__new__(Recorded)
+        same = RecordedArray.__new__(RecordedArray)
         same.recording, same.array, same.slot, same.whole = self.recording, self.array, self.slot, self
         self.recording.keep(self.slot, weakref.ref(same))
         return same
@@ -169,7 +169,7 @@ cdef class Recorded:
     def leave_memory(self):
         """Have a copy of the memory that somebody will write to."""
         cdef object copied = record(method("copy"), (self,), {"order": "K"})
-        if type(copied) is Recorded:
+        if isinstance(copied, Recorded):
             self.array, self.slot = (<Recorded>copied).array, (<Recorded>copied).slot
         else:
             self.array = copied
@@ -190,16 +190,16 @@ cdef class Recorded:
     def __class__(self):
         """For code that is not ours, the class of the array that it stands for."""
         frame = innermost_frame()
-        while frame.f_back is not None and frame.f_globals.get("__name__") in ("abc", "functools"):
+        while frame.f_back is not None and frame.f_globals.get("__name__") in ON_BEHALF:
             frame = frame.f_back
-        return Recorded if is_lindiffs(frame) else type(self.array)
+        return type(self) if is_lindiffs(frame) else type(self.array)
 
     # -- operations ----------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc, str method, *inputs, **kwargs):
         for x in inputs:
             if not is_known(x):
-                if any([type(x) is Recorded for x in kwargs.get("out", ())]):
+                if any([isinstance(x, Recorded) for x in kwargs.get("out", ())]):
                     self.recording.give_up("what depends on a Variable is written into a constant")
                 if self.recording.ended:
                     break
@@ -211,26 +211,22 @@ cdef class Recorded:
 
     def __array_function__(self, function, types, args, kwargs):
         for kind in types:
-            if kind is not Recorded and not issubclass(kind, (Recorded, np.ndarray)) \
-                    and not self.recording.ended:
+            if not issubclass(kind, (Recorded, np.ndarray)) and not self.recording.ended:
                 return NotImplemented
-        if function in OF_FORM and len(args) == 1 and not kwargs and type(args[0]) is Recorded:
+        if function in OF_FORM and len(args) == 1 and not kwargs and isinstance(args[0], Recorded):
             return function((<Recorded>args[0]).array)
         if function is np.linalg.matrix_power:  # whether it gives the matrix itself back depends on n
-            args = (*args[:1], *[operator.index(n) if type(n) is Recorded else n for n in args[1:]])
-            if type(kwargs.get("n")) is Recorded:
+            args = (*args[:1], *[operator.index(n) if isinstance(n, Recorded) else n for n in args[1:]])
+            if isinstance(kwargs.get("n"), Recorded):
                 kwargs = {**kwargs, "n": operator.index(kwargs["n"])}
         if hasattr(function, "_implementation") \
-                and not any([type(x) is Recorded for x in leaves_of((args, kwargs))]):
+                and not any([isinstance(x, Recorded) for x in leaves_of((args, kwargs))]):
             self.recording.give_up("an operation with arrays in something that is no list")
             return function._implementation(*args, **kwargs)
         return record(function, args, kwargs)
 
     def __getitem__(self, index):
         return record(getitem, (self, index), NOTHING)
-
-    def __setitem__(self, index, item):
-        record(setitem, (self, index, item), NOTHING)
 
     def __getattr__(self, str name):
         if name in PROTOCOLS or (name in ASKED_FIRST and name in innermost_frame().f_code.co_names):
@@ -247,14 +243,6 @@ cdef class Recorded:
         if not callable(found):
             return found
         return lambda *args, **kwargs: record(method(name), (self, *args), kwargs)
-
-    def __iter__(self):
-        if self.ndim == 0:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self)))
-
-    def __contains__(self, x):
-        return bool((self == x).any())
 
     def __copy__(self):
         return record(method("copy"), (self,), {"order": "K"})
@@ -292,26 +280,17 @@ cdef class Recorded:
     def __radd__(self, x):
         return of_two(np.add, x, self)
 
-    def __iadd__(self, x):
-        return in_place(np.add, self, x)
-
     def __sub__(self, x):
         return of_two(np.subtract, self, x)
 
     def __rsub__(self, x):
         return of_two(np.subtract, x, self)
 
-    def __isub__(self, x):
-        return in_place(np.subtract, self, x)
-
     def __mul__(self, x):
         return self.repeating(x) if is_repeated(x) else of_two(np.multiply, self, x)
 
     def __rmul__(self, x):
         return self.repeating(x) if is_repeated(x) else of_two(np.multiply, x, self)
-
-    def __imul__(self, x):
-        return in_place(np.multiply, self, x)
 
     def __matmul__(self, x):
         if is_usual(x) and not cnp.PyArray_Check(self.array):  # numbers have no such operator
@@ -323,19 +302,11 @@ cdef class Recorded:
             return record(operator.matmul, (x, self), NOTHING)
         return of_two(np.matmul, x, self)
 
-    def __imatmul__(self, x):
-        if is_usual(x) and (np.ndim(x) < 2 or not cnp.PyArray_Check(self.array)):  # which NumPy refuses
-            return record(operator.imatmul, (self, x), NOTHING)
-        return in_place(np.matmul, self, x)
-
     def __truediv__(self, x):
         return of_two(np.true_divide, self, x)
 
     def __rtruediv__(self, x):
         return of_two(np.true_divide, x, self)
-
-    def __itruediv__(self, x):
-        return in_place(np.true_divide, self, x)
 
     def __floordiv__(self, x):
         return of_two(np.floor_divide, self, x)
@@ -343,17 +314,11 @@ cdef class Recorded:
     def __rfloordiv__(self, x):
         return of_two(np.floor_divide, x, self)
 
-    def __ifloordiv__(self, x):
-        return in_place(np.floor_divide, self, x)
-
     def __mod__(self, x):
         return of_two(np.remainder, self, x)
 
     def __rmod__(self, x):
         return of_two(np.remainder, x, self)
-
-    def __imod__(self, x):
-        return in_place(np.remainder, self, x)
 
     def __divmod__(self, x):
         return of_two(np.divmod, self, x)
@@ -371,19 +336,11 @@ cdef class Recorded:
             return NotImplemented
         return record(power, (x, self), NOTHING)
 
-    def __ipow__(self, x):
-        if not is_usual(x):
-            return in_place(np.power, self, x)
-        return record(operator.ipow if cnp.PyArray_Check(self.array) else power, (self, x), NOTHING)
-
     def __lshift__(self, x):
         return of_two(np.left_shift, self, x)
 
     def __rlshift__(self, x):
         return of_two(np.left_shift, x, self)
-
-    def __ilshift__(self, x):
-        return in_place(np.left_shift, self, x)
 
     def __rshift__(self, x):
         return of_two(np.right_shift, self, x)
@@ -391,17 +348,11 @@ cdef class Recorded:
     def __rrshift__(self, x):
         return of_two(np.right_shift, x, self)
 
-    def __irshift__(self, x):
-        return in_place(np.right_shift, self, x)
-
     def __and__(self, x):
         return of_two(np.bitwise_and, self, x)
 
     def __rand__(self, x):
         return of_two(np.bitwise_and, x, self)
-
-    def __iand__(self, x):
-        return in_place(np.bitwise_and, self, x)
 
     def __or__(self, x):
         return of_two(np.bitwise_or, self, x)
@@ -409,17 +360,11 @@ cdef class Recorded:
     def __ror__(self, x):
         return of_two(np.bitwise_or, x, self)
 
-    def __ior__(self, x):
-        return in_place(np.bitwise_or, self, x)
-
     def __xor__(self, x):
         return of_two(np.bitwise_xor, self, x)
 
     def __rxor__(self, x):
         return of_two(np.bitwise_xor, x, self)
-
-    def __ixor__(self, x):
-        return in_place(np.bitwise_xor, self, x)
 
     def __neg__(self):
         return record(np.negative, (self,), NOTHING)
@@ -440,9 +385,6 @@ cdef class Recorded:
 
     def __int__(self):
         return int(self.leave(int))
-
-    def __index__(self):
-        return int(self.leave(operator.index))
 
     def __float__(self):
         return float(self.leave(float))
@@ -471,8 +413,6 @@ cdef class Recorded:
         return bytes(record(bytes, (self,), NOTHING))
 
     def __hash__(self):
-        if cnp.PyArray_Check(self.array):
-            raise TypeError(f"unhashable type: {type(self.array).__name__!r}")
         return int(self.leave(hash))
 
     def __repr__(self):
@@ -506,6 +446,90 @@ cdef class Recorded:
         except TypeError:
             pass  # NumPy says so in other words
         return self.array * sequence
+
+
+@cython.final
+cdef class RecordedArray(Recorded):
+    """An array, which has what numbers have not."""
+
+    __hash__ = None
+
+    def __len__(self):
+        return len(self.array)
+
+    def __setitem__(self, index, item):
+        record(setitem, (self, index, item), NOTHING)
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, x):
+        return bool((self == x).any())
+
+    def __iadd__(self, x):
+        return in_place(np.add, self, x)
+
+    def __isub__(self, x):
+        return in_place(np.subtract, self, x)
+
+    def __imul__(self, x):
+        return in_place(np.multiply, self, x)
+
+    def __imatmul__(self, x):
+        if is_usual(x) and np.ndim(x) < 2:  # which NumPy refuses
+            return record(operator.imatmul, (self, x), NOTHING)
+        return in_place(np.matmul, self, x)
+
+    def __itruediv__(self, x):
+        return in_place(np.true_divide, self, x)
+
+    def __ifloordiv__(self, x):
+        return in_place(np.floor_divide, self, x)
+
+    def __imod__(self, x):
+        return in_place(np.remainder, self, x)
+
+    def __ipow__(self, x):
+        if not is_usual(x):
+            return in_place(np.power, self, x)
+        return record(operator.ipow, (self, x), NOTHING)
+
+    def __ilshift__(self, x):
+        return in_place(np.left_shift, self, x)
+
+    def __irshift__(self, x):
+        return in_place(np.right_shift, self, x)
+
+    def __iand__(self, x):
+        return in_place(np.bitwise_and, self, x)
+
+    def __ior__(self, x):
+        return in_place(np.bitwise_or, self, x)
+
+    def __ixor__(self, x):
+        return in_place(np.bitwise_xor, self, x)
+
+    def __index__(self):
+        return int(self.leave(operator.index))
+
+
+@cython.final
+cdef class RecordedInteger(Recorded):
+    """An integer, or a truth value."""
+
+    def __index__(self):
+        return int(self.leave(operator.index))
+
+
+cdef Recorded shell_for(object x):
+    """A new one that has what ``x`` has: what ``hasattr`` and ``isinstance`` ask for is no guard."""
+    if cnp.PyArray_Check(x):
+        return RecordedArray.__new__(RecordedArray)
+    if hasattr(type(x), "__index__"):
+        return RecordedInteger.__new__(RecordedInteger)
+    return Recorded.__new__(Recorded)
 
 
 class Flags:
@@ -588,8 +612,8 @@ cdef bint is_usual(object x):
     """Whether an operand is no array of another library's, known by its class alone."""
     kind = type(x)
     return (
-        kind is Recorded or cnp.PyArray_CheckExact(x) or kind is float or kind is int or kind is complex
-        or is_generic(x)
+        isinstance(x, Recorded) or cnp.PyArray_CheckExact(x) or kind is float or kind is int
+        or kind is complex or is_generic(x)
     )
 
 
@@ -607,13 +631,13 @@ cdef dict OF_PYTHON = {**OF_NUMBERS, np.add: operator.add, np.subtract: operator
 
 
 cdef bint is_complex_number(object x):
-    return isinstance((<Recorded>x).array if type(x) is Recorded else x, (complex, np.complexfloating))
+    return isinstance((<Recorded>x).array if isinstance(x, Recorded) else x, (complex, np.complexfloating))
 
 
 cdef bint are_complex_numbers(object x, object y):
     """Whether at least one of two operands is complex, and none an array."""
     for z in (x, y):
-        if cnp.PyArray_Check((<Recorded>z).array if type(z) is Recorded else z):
+        if cnp.PyArray_Check((<Recorded>z).array if isinstance(z, Recorded) else z):
             return False
     return is_complex_number(x) or is_complex_number(y)
 
@@ -626,7 +650,7 @@ cdef object of_two(object ufunc, object x, object y):
         elif type(x) is complex and are_complex_numbers(x, y):
             ufunc = OF_PYTHON.get(ufunc, ufunc)
         return record(ufunc, (x, y), NOTHING)
-    other = y if type(x) is Recorded else x
+    other = y if isinstance(x, Recorded) else x
     if getattr(other, "__array_ufunc__", ufunc) is None:
         return NotImplemented
     return ufunc(x, y)
@@ -644,9 +668,7 @@ cdef bint equals_none_of(Recorded x, object y) except -1:
 
 
 cdef object in_place(object ufunc, Recorded x, object y):
-    """The same for ``x op= y``: numbers are not written to."""
-    if not cnp.PyArray_Check(x.array):
-        return of_two(ufunc, x, y)
+    """The same for ``x op= y`` with an array."""
     return ufunc(x, y, out=(x,))
 
 
@@ -693,7 +715,7 @@ cpdef object record(object function, tuple args, dict kwargs):
 
 cdef object plain_result(object function, tuple args, dict kwargs):
     """The same of arrays whose recordings have ended: of what they stand for."""
-    cdef list given = [x for x in leaves_of((args, kwargs)) if type(x) is Recorded]
+    cdef list given = [x for x in leaves_of((args, kwargs)) if isinstance(x, Recorded)]
     value = function(*<tuple>replaced_by(args, PLAIN), **replaced_by(kwargs, PLAIN))
     for x in given:
         if cnp.PyArray_Check(value) and (<Recorded>x).array is value:
@@ -704,10 +726,10 @@ cdef object plain_result(object function, tuple args, dict kwargs):
 cdef Recorded first_of(tuple args, dict kwargs):
     """The first Recorded array among operands whose recording goes on, or None."""
     for x in args:
-        if type(x) is Recorded and not (<Recorded>x).recording.ended:
+        if isinstance(x, Recorded) and not (<Recorded>x).recording.ended:
             return x
     for x in leaves_of((args, kwargs)):
-        if type(x) is Recorded and not (<Recorded>x).recording.ended:
+        if isinstance(x, Recorded) and not (<Recorded>x).recording.ended:
             return x
     return None
 
@@ -722,7 +744,7 @@ cdef class Operands(Leaf):
 
     cdef object of(self, object x):
         cdef Recorded y
-        if type(x) is not Recorded:
+        if not isinstance(x, Recorded):
             return self.constant(x)
         y = x
         if y.recording.ended:
@@ -840,13 +862,13 @@ cdef class Plain(Leaf):
     """The arrays themselves."""
 
     cdef object of(self, object x):
-        return (<Recorded>x).array if type(x) is Recorded else x
+        return (<Recorded>x).array if isinstance(x, Recorded) else x
 
 
 @cython.final
 cdef class SlotsOf(Leaf):
     cdef object of(self, object x):
-        if type(x) is Recorded:
+        if isinstance(x, Recorded):
             return (<Recorded>x).slot
         return (<Left>x).slot if type(x) is Left else x
 
@@ -892,11 +914,11 @@ def may_write(function, tuple args, dict kwargs):
 
 
 cdef int note_write(Recording recording, object x) except -1:
-    if type(x) is Recorded and (<Recorded>x).recording is recording:
+    if isinstance(x, Recorded) and (<Recorded>x).recording is recording:
         for kept in recording.kept_of((<Recorded>x).slot):
             kept.leave_memory()
         recording.note_write((<Recorded>x).slot)
-    elif type(x) is Recorded or cnp.PyArray_Check(x):
+    elif isinstance(x, Recorded) or cnp.PyArray_Check(x):
         raise Unrecordable("it writes into an array that is no argument")
     return 0
 
@@ -923,7 +945,7 @@ cpdef bint is_number(object x) except -1:
 
 cpdef Recorded recorded(Recording recording, object array, str line, list given=None, bint fixed=True):
     """A new array of a recording, which may be a view of one of those ``given``."""
-    cdef Recorded made = Recorded.__new__(Recorded)
+    cdef Recorded made = shell_for(array)
     cdef object slots = ()
     if given and cnp.PyArray_Check(array) and cnp.PyArray_BASE(<cnp.ndarray>array) != NULL:
         slots = [(<Recorded>x).slot for x in given]
@@ -936,3 +958,16 @@ cpdef Recorded recorded(Recording recording, object array, str line, list given=
                 made.whole = x
                 break
     return made
+
+
+# A number has `x[()]`, and is no sequence all the same: with this slot Python would go through it.
+cdef extern from "Python.h":
+    ctypedef struct PySequenceMethods:
+        void *sq_item
+    ctypedef struct PyTypeObject:
+        PySequenceMethods *tp_as_sequence
+    void PyType_Modified(PyTypeObject *)
+
+for kind in (Recorded, RecordedInteger):
+    (<PyTypeObject *>kind).tp_as_sequence.sq_item = NULL
+    PyType_Modified(<PyTypeObject *>kind)

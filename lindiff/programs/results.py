@@ -32,7 +32,8 @@ def not_given(outcome: Any) -> str | None:
     """Why no program gives such a result; None where it gives the same."""
     kind = type(outcome)
     if outcome is None or not pytree.is_tree(outcome):
-        return None if kind is Recorded or _is_constant(outcome) else f"a result that is a {kind.__name__}"
+        is_known = issubclass(kind, Recorded) or _is_constant(outcome)
+        return None if is_known else f"a result that is a {kind.__name__}"
     if kind is dict:
         if not all(map(_is_key, outcome)):
             return "a result with keys that are no constants"
@@ -95,7 +96,7 @@ class _Lowering:
         self._known: dict[int, tuple[Any, Any]] = {}
 
     def of(self, x: Any) -> Any:
-        if type(x) is Recorded:
+        if isinstance(x, Recorded):
             return x.array
         if isinstance(x, (*_CONSTANTS, np.generic, enum.Enum)) or _is_plain_array(x):
             return x
@@ -170,7 +171,7 @@ def make_plain(recording: Recording) -> None:
 
     In tuples, and in what C code holds, they stay as they are: they do what their arrays do.
     """
-    kept = [x for x in gc.get_referrers(recording) if type(x) is Recorded]
+    kept = [x for x in gc.get_referrers(recording) if isinstance(x, Recorded)]
     plain = {id(x): x.array for x in kept}
     holders = [x for x in gc.get_referrers(*kept) if x is not kept]
     dicts = [x for x in holders if type(x) is dict]

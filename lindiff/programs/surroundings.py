@@ -242,7 +242,7 @@ class Surroundings:
             self._constructing(x)
         elif kind is types.ModuleType:
             self._module(x)
-        elif kind in (Variable, Recorded):
+        elif kind is Variable or issubclass(kind, Recorded):
             raise Unrecordable(f"it reads a {kind.__name__} that is no argument")
         elif isinstance(x, np.void):
             self._row(x)

@@ -42,10 +42,10 @@ def _of_value(name: str) -> property:
 
 
 def _with_axes(name: str) -> property:
-    """A method that arrays have and numbers have not; what ``hasattr`` says in code that is patched."""
+    """A method that arrays have and numbers have not."""
 
     def get(self: Any) -> Any:
-        if self._scalar and is_patched(sys._getframe(1).f_globals):
+        if self._scalar:
             raise AttributeError(f"a number has no {name!r}")
         return getattr(type(self), name).__get__(self)
 
@@ -311,7 +311,7 @@ METHODS |= {
     "mT": property(lambda self: np.matrix_transpose(self)),
 }
 METHODS["flags"] = property(Flags)
-METHODS |= {name: _with_axes(name) for name in ["__iter__", "__len__"]}
+METHODS |= {name: _with_axes(name) for name in ["__contains__", "__iter__", "__len__", "__setitem__"]}
 METHODS |= {name: _of_value(name) for name in ["device", "itemsize", "nbytes", "strides"]}
 METHODS |= {
     name: _refused(name, f"it would lose the derivative; write ld.value(v).{name}(...)")

@@ -398,7 +398,7 @@ def of_arrays(definition: Definition, integers: tuple[tuple[str, int], ...], *ar
 
     if depends_on_variables(arrays):  # of an enclosing trace
         result = of_arrays(definition, integers, *arrays)
-    elif any(type(x) is Recorded for x in arrays):
+    elif any(isinstance(x, Recorded) for x in arrays):
         result = record(definition.instruction(integers), arrays, {})
     else:
         result = definition.plain(integers, *arrays)
