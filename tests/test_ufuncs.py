@@ -295,3 +295,28 @@ def test_nothing_chosen_of_an_empty_array():
     assert ld.vjp(empty, np.zeros(0))[0].shape == (0,)
     nothing = lambda x: np.sin(x, where=False, out=x * 2.0)
     np.testing.assert_array_equal(ld.vjp(nothing, np.ones(3))[0], np.full(3, 2.0))
+
+
+@pytest.mark.parametrize(
+    "ufunc", [np.maximum, np.minimum, np.multiply, np.logaddexp], ids=lambda f: f.__name__
+)
+def test_segments_of_reduceat_go_together(ufunc):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 2.0, (2, 12, 3))
+    for indices in ([0, 3, 6, 9], [0, 5, 2, 2, 7, 11, 4], [3], [0, 1, 6, 6, 1]):
+
+        def one_by_one(x, indices=indices):
+            stops = [*indices[1:], x.shape[1]]
+            parts = [x[:, i : max(i + 1, j)] for i, j in zip(indices, stops, strict=True)]
+            return np.stack([ufunc.reduce(part, axis=1) for part in parts], axis=1)
+
+        def together(x, indices=indices):
+            return ufunc.reduceat(x, indices, axis=1)
+
+        value, jacobian = ld.value_and_jacobian(together)(x)
+        assert_allclose(value, one_by_one(x), rtol=1e-14)
+        assert_allclose(jacobian, ld.jacobian(one_by_one)(x), rtol=1e-12, atol=1e-15)
+
+    vector = rng.uniform(0.5, 2.0, 300)
+    counts = {len(ld.explain(ufunc.reduceat)(vector[:n], np.arange(0, n, 3))) for n in (30, 300)}
+    assert len(counts) == 1

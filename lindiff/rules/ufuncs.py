@@ -352,11 +352,16 @@ def reduceat(ufunc: np.ufunc, x: Any, indices: Any, /, axis: int = 0, dtype: Any
     """The reductions of ``x[i:j]`` for neighbours i, j in ``indices``; of ``x[i]`` alone where j <= i."""
     x, axis = prepared(x, axis, dtype, "reduceat:")
     starts, stops = segments(ufunc, x, indices, axis)
-    parts = [
-        ufunc.reduce(x[along(axis, slice(i, j))], axis=axis, keepdims=True)
-        for i, j in zip(starts, stops, strict=True)
-    ]
-    return np.concatenate(parts, axis=axis) if parts else x[along(axis, slice(0, 0))]
+    if not starts.size:
+        return x[along(axis, slice(0, 0))]
+    lengths = stops - starts
+    order = np.argsort(lengths, kind="stable")
+    parts = []
+    for alike in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):  # as long as each other
+        elements = starts[alike, None] + np.arange(lengths[alike[0]])
+        parts.append(ufunc.reduce(np.take(x, elements, axis), axis=axis + 1))
+    together = np.concatenate(parts, axis=axis)
+    return together if len(parts) == 1 else np.take(together, np.argsort(order), axis)
 
 
 def segments(ufunc: np.ufunc, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
