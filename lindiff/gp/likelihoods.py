@@ -85,11 +85,11 @@ def _expectation(function: Callable[..., Any], mean: Any, var: Any, *given: Any)
     is_zero = np.equal(value(var), 0)
     if not np.any(is_zero):
         return found
-    # The heat equation's derivative by the variance, which nodes that all lie at the mean have not.
 
     def total(f: Any) -> Any:
         return np.sum(function(f, *given))
 
+    # The heat equation's derivative by the variance, which nodes that all lie at the mean have not.
     curvature = jvp(grad(total), (mean,), (np.ones_like(mean),))[1]
     return found + np.where(is_zero, 0.5 * var * curvature, 0.0)
 
