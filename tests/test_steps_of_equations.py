@@ -672,3 +672,17 @@ def test_a_second_derivative_through_a_kink_that_moves_warns(method, first):
     np.testing.assert_allclose(ld.grad(f)(0.3), 0.6, rtol=1e-2)
     with pytest.warns(UserWarning, match="jumps at t = 0.3"):
         ld.jvp(first(f), (0.3,), (1.0,))
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "BDF"])
+def test_what_is_counted_is_as_scipy_counts_it(method):
+    def right(t, y):
+        return -y * np.array([1.0, 100.0]) + np.sin(t)
+
+    expected, found = (
+        module.solve_ivp(right, (0, 5), [1.0, 2.0], method, t_eval=np.arange(5))
+        for module in (scipy.integrate, integrate)
+    )
+    for name in ("nfev", "njev", "nlu"):
+        assert getattr(found, name) == getattr(expected, name)
+    assert found.t.dtype == expected.t.dtype

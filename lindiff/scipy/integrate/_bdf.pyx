@@ -64,7 +64,7 @@ cdef class BDFSteps(ImplicitSteps):
         self.slopes.at(t0, &self.y[0], &self.f[0])
         self.length = first_length(self.slopes, t0, end, &self.y[0], &self.f[0], 1, rtol, atol, longest) \
             if first is None else first
-        self.jacobian.find(t0, &self.y[0])
+        self.find_jacobian(t0, &self.y[0])
         self.D[:] = 0.0
         for d in range(self.n):
             self.D[0, d], self.D[1, d] = self.y[d], self.f[d] * self.length * direction
@@ -150,12 +150,13 @@ cdef class BDFSteps(ImplicitSteps):
         while True:
             if not self.is_factored:
                 self.jacobian.factor(1.0 / c)
+                self.factorizations += 1
                 self.is_factored, self.factored = True, c
             if self.iterate(t, c, tolerance):
                 return True
             if self.is_current:
                 return False
-            self.jacobian.find(t, &self.predicted[0])
+            self.find_jacobian(t, &self.predicted[0])
             self.is_current, self.is_factored = True, False
 
     cdef bint iterate(self, double t, double c, double tolerance) except -1:

@@ -11,6 +11,8 @@ cdef class ImplicitSteps(Steps):
     cdef double[::1] f, scale, change
     cdef bint is_factored, is_current   # is the Jacobian of this step?
     cdef int iterations
+    cdef readonly Py_ssize_t jacobians, factorizations  # so far
+    cdef int find_jacobian(self, double t, const double *y) except -1
 
 
 cdef inline double newton_tolerance(double rtol) noexcept nogil:

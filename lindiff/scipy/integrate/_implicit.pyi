@@ -6,6 +6,8 @@ from lindiff.scipy.integrate._steps import Steps
 
 class ImplicitSteps(Steps):
     jacobian: Jacobian
+    jacobians: int
+    factorizations: int
     def __init__(self, slopes: Slopes, jacobian: Jacobian, n: int) -> None: ...
     def run(
         self,

@@ -21,5 +21,10 @@ cdef class ImplicitSteps(Steps):
 
     def __init__(self, Slopes slopes, Jacobian jacobian, Py_ssize_t n):
         Steps.__init__(self, slopes, n)
-        self.jacobian = jacobian
+        self.jacobian, self.jacobians, self.factorizations = jacobian, 0, 0
         self.f, self.scale, self.change = (np.zeros(n) for _ in range(3))
+
+    cdef int find_jacobian(self, double t, const double *y) except -1:
+        """Compute it at this state, and count that."""
+        self.jacobians += 1
+        return self.jacobian.find(t, y)

@@ -103,7 +103,7 @@ cdef class RadauSteps(ImplicitSteps):
         length = first_length(self.slopes, t0, end, self.state(0), &self.f[0], ORDER, rtol, atol, longest) \
             if first is None else first
         before = error_before = -1.0  # not known
-        self.jacobian.find(t0, self.state(0))
+        self.find_jacobian(t0, self.state(0))
         self.is_factored, self.is_current = False, True
         found = [np.array(y0)]
         while direction * (t - end) < 0.0:
@@ -166,6 +166,7 @@ cdef class RadauSteps(ImplicitSteps):
         """Those of μ/h - J."""
         self.jacobian.factor(MU / h)
         self.jacobian.factor_complex(MU_COMPLEX / h)
+        self.factorizations += 2
         self.is_factored = True
         return 0
 
@@ -186,7 +187,7 @@ cdef class RadauSteps(ImplicitSteps):
                 return True
             if self.is_current:
                 return False
-            self.jacobian.find(t, y)
+            self.find_jacobian(t, y)
             self.is_current, self.is_factored = True, False
 
     cdef int extrapolate(self, double t, double h, double *Z) noexcept:
@@ -296,7 +297,7 @@ cdef class RadauSteps(ImplicitSteps):
         else:
             self.is_factored = False
         if is_slow:
-            self.jacobian.find(t, y)
+            self.find_jacobian(t, y)
         self.is_current = is_slow
         return length * factor
 

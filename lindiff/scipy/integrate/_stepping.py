@@ -17,6 +17,7 @@ from lindiff.programs.evaluating import evaluator
 from lindiff.scipy.integrate._bdf import BDFSteps
 from lindiff.scipy.integrate._discontinuities import Discontinuities
 from lindiff.scipy.integrate._field import Field
+from lindiff.scipy.integrate._implicit import ImplicitSteps
 from lindiff.scipy.integrate._jacobians import BandedJacobian, DenseJacobian, TooWide
 from lindiff.scipy.integrate._jumps import WIDE, is_moved, may_jump, perturbed
 from lindiff.scipy.integrate._methods import method_of
@@ -341,3 +342,11 @@ class Stepped:
     @property
     def evaluations(self) -> int:
         return self.steps.evaluations
+
+    @property
+    def jacobians(self) -> int:
+        return self.steps.jacobians if isinstance(self.steps, ImplicitSteps) else 0
+
+    @property
+    def factorizations(self) -> int:
+        return self.steps.factorizations if isinstance(self.steps, ImplicitSteps) else 0

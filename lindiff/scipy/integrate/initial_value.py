@@ -367,11 +367,11 @@ def _found_by_steps(stepping: Stepping | LikeLSODA, field: Field, t_span: Any, y
         return None
     y0 = y0.astype(np.float64) if y0.dtype.kind in "iuf" and y0.dtype.itemsize <= 8 else y0
     found = stepping.solved(field, t0, end, points, y0, [])
-    return None if found is None else _result(found, points)
+    return None if found is None else _result(found, t_eval)
 
 
 def _result(found: Stepped, points: Any) -> Any:
-    """A solution as SciPy has it."""
+    """A solution as SciPy has it, at all steps or at ``points`` alone."""
     return OdeResult(
         t=found.ts if points is None else np.copy(points),
         y=laid_out(found.states.T, "F" if points is None else "C"),
@@ -379,8 +379,8 @@ def _result(found: Stepped, points: Any) -> Any:
         t_events=None,
         y_events=None,
         nfev=found.evaluations,
-        njev=0,
-        nlu=0,
+        njev=found.jacobians,
+        nlu=found.factorizations,
         status=0,
         message="The solver successfully reached the end of the integration interval.",
         success=True,
