@@ -127,3 +127,14 @@ def test_rounded_points_are_equally_spaced(t):
     np.testing.assert_allclose(found, gp.log_marginal_likelihood(RBF(0.3), t, y, 0.1), rtol=2e-3)
     with pytest.raises(ValueError, match="there are no points"):
         gp.evenly_spaced_log_likelihood(RBF(0.3), t[:0], y[:0], 0.1)
+
+
+def test_bad_grids():
+    t, x = np.linspace(0, 1, 5), np.linspace(0, 1, 3)
+    y = np.ones((5, 3))
+    with pytest.raises(ValueError, match="one number, and positive"):
+        gp.grid_log_likelihood([RBF(), RBF()], [t, x], y, np.full(15, 0.1))
+    with pytest.raises(ValueError, match="an axis holds NaN"):
+        gp.grid_log_likelihood([RBF(), RBF()], [np.append(t[:4], np.nan), x], y, 0.1)
+    with pytest.raises(TypeError, match="observations are real numbers"):
+        gp.grid_log_likelihood([RBF(), RBF()], [t, x], 1j * y, 0.1)

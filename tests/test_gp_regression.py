@@ -340,3 +340,12 @@ def test_noise_by_numpys_truth():
     new = np.array([1.0])
     np.testing.assert_array_equal(posterior.var(new, noise=np.True_), posterior.var(new, noise=True))
     np.testing.assert_array_equal(posterior.cov(new, noise=np.False_), posterior.cov(new))
+
+
+def test_lists_and_complex_numbers():
+    found = gp.log_marginal_likelihood(RBF(), [0.0, 1.0], [1.0, 2.0], [0.1, 0.2])
+    assert found == gp.log_marginal_likelihood(
+        RBF(), np.arange(2.0), np.array([1.0, 2.0]), np.array([0.1, 0.2])
+    )
+    with pytest.raises(TypeError, match="observations are real numbers"):
+        gp.condition(RBF(), np.arange(2.0), np.array([1j, 2.0]), 0.1)

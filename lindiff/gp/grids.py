@@ -15,8 +15,8 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.points import as_points
-from lindiff.rules._common import as_array, depends_on_variables
+from lindiff.gp.points import as_observations, as_points
+from lindiff.rules._common import depends_on_variables
 
 __all__ = ["GridPosterior", "condition_on_grid", "grid_log_likelihood"]
 
@@ -66,7 +66,7 @@ def grid_log_likelihood(kernels: Sequence[Kernel], axes: Sequence[Any], y: Any, 
 
 
 def _arguments(name: str, kernels: Sequence[Kernel], axes: Sequence[Any], y: Any, noise_var: Any) -> Any:
-    y = as_array(y)
+    y = as_observations(y)
     points = [as_points(X) for X in axes]
     shape = tuple(map(len, points))
     if len(kernels) != len(points) or y.shape != shape:
@@ -76,9 +76,10 @@ def _arguments(name: str, kernels: Sequence[Kernel], axes: Sequence[Any], y: Any
         )
     if not np.all(np.isfinite(value(y))):
         raise ValueError(f"{name}: y holds NaN or infinity; a grid is observed as a whole")
-    if not value(noise_var) > 0:
-        raise ValueError(f"{name}: noise_var is a variance, and positive: got {value(noise_var)}")
-    y = y if y.dtype.kind == "f" else y.astype(np.float64)
+    if not all(np.all(np.isfinite(value(X))) for X in points):
+        raise ValueError(f"{name}: an axis holds NaN or infinity")
+    if np.ndim(noise_var) or not value(noise_var) > 0:
+        raise ValueError(f"{name}: noise_var is a variance, one number, and positive: got {value(noise_var)}")
     return [kernel.smooth(X)[0] for kernel, X in zip(kernels, points, strict=True)], y, noise_var
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.variable import Variable
 from lindiff.rules._common import as_array
 
-__all__ = ["as_points", "own"]
+__all__ = ["as_observations", "as_points", "own"]
 
 
 def as_points(X: Any, like: Any = None) -> Any:
@@ -34,6 +34,14 @@ def as_points(X: Any, like: Any = None) -> Any:
         if X.shape[1] != width:
             raise ValueError(f"points have {X.shape[1]} columns where the others have {width}")
     return X
+
+
+def as_observations(y: Any) -> Any:
+    """Observations as an array of real floats; raises TypeError for what are no real numbers."""
+    y = as_array(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if y.dtype.kind == "c":
+        raise TypeError("observations are real numbers; real and imaginary parts are two processes")
+    return y if y.dtype.kind == "f" else y.astype(np.float64)
 
 
 def own(x: Any) -> Any:

@@ -12,7 +12,7 @@ from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor, with_jitter
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.points import as_points, own
+from lindiff.gp.points import as_observations, as_points, own
 from lindiff.gp.posteriors import LatentPosterior, mean_at
 from lindiff.linalg import gp_logpdf, potri, sumlogdiag, trsm
 from lindiff.rules._common import as_array
@@ -80,8 +80,7 @@ def log_marginal_likelihood(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0
 
 def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
     """Observations without the mean of the process; raises for what does not fit."""
-    y = as_array(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    y = y if y.dtype.kind == "f" else y.astype(np.float64)
+    y = as_observations(y)
     if y.ndim not in (1, 2) or len(y) != len(X):
         raise ValueError(f"{name}: y of shape {y.shape} for {len(X)} points: one row for each is needed")
     for what, x in (("X", X), ("y", y)):
@@ -93,6 +92,7 @@ def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
 
 
 def _noise_of(noise_var: Any, count: int) -> Any:
+    noise_var = as_array(noise_var) if np.ndim(noise_var) else noise_var
     if np.ndim(noise_var) and np.shape(noise_var) != (count,):
         raise ValueError(
             f"noise_var has shape {np.shape(noise_var)}; give a number, or one for each of {count}"
