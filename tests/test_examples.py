@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -21,6 +22,12 @@ def load(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(autouse=True)
+def figures_closed():
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -47,9 +47,9 @@ cdef object own_result(object y):
         return y if cnp.PyArray_NDIM(<cnp.ndarray>y) == 0 or held_once(y) else copy_of(y)
     if type(y) is Variable:
         return y if (<Variable>y)._scalar else copy_of(y)
-    if not hasattr(type(y), "__array_ufunc__"):  # no array
+    if not hasattr(type(y), "__lindiff_without_axes__") or y.ndim == 0:  # an array of a program, with axes
         return y
-    return y if y.ndim == 0 or Py_REFCNT(y) <= 3 and is_whole(y) else copy_of(y)
+    return y if Py_REFCNT(y) <= 3 and is_whole(y) else copy_of(y)
 
 
 cdef object copy_of_input(object x):

@@ -106,7 +106,7 @@ class Term:
                 f"a term of a sum is one real number, {self.name} returned an array of shape "
                 f"{np.shape(plain)}: take np.sum of it"
             )
-        if np.asarray(plain).dtype.kind not in "fiub":
+        if getattr(plain, "dtype", np.dtype(type(plain))).kind not in "fiub":
             raise TypeError(f"a term of a sum is one real number, {self.name} returned {plain!r}")
         return y
 
