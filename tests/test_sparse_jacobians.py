@@ -579,3 +579,19 @@ def test_an_infinity_beside_an_entry_of_another_way():
     with np.errstate(divide="ignore"):
         row = jacobian(np.array([0.0, 1.0, 2.0, 3.0])).toarray()[0]
     np.testing.assert_array_equal(row, [np.inf, 0, 0, 5])
+
+
+def test_missed_entries_are_noticed_beside_nan():
+    def f(x):  # what a number of Python's makes of x[0] is not followed
+        return np.stack([x[1] * x[0], x[1]]) * np.exp(1j * x[2]).real
+
+    with pytest.raises(TypeError, match="does not do the same when it is called again"):
+        ld.jacobian(f, sparse=True)(np.array([np.nan, 1.2, -0.7]))
+
+
+def test_paddings_by_keywords():
+    for kwargs in ({"pad_width": 1}, {"pad_width": 1, "mode": "edge"}):
+        found = ld.jacobian(lambda x, kwargs=kwargs: np.pad(x, **kwargs) ** 2, sparse=True)(
+            np.arange(1.0, 5.0)
+        )
+        assert found.nnz == (4 if "mode" not in kwargs else 6)

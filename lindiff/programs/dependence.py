@@ -354,7 +354,7 @@ class _Followed:
             weights = kwargs.get("weights", [*args, None][1])
             return {results[0]: self.gathered(args[0], weights, math.prod(self.shape(results[0])))}
         if function is np.pad:
-            mode = kwargs.get("mode", [*args, "constant"][2])
+            mode = kwargs.get("mode", args[2] if len(args) > 2 else "constant")
             moves = mode in _PADDINGS and kwargs.get("reflect_type", "even") == "even"
             return self.moved(step, results) if moves else {}
         if function in _MULTILINEAR and len(results) == 1:

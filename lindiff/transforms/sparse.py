@@ -46,6 +46,11 @@ _NOTICEABLE = {"f": 1e-3, "d": 1e-6}
 _SMALL = 1e-3
 
 
+def _largest(x: Any) -> Any:
+    """The largest size of finite numbers."""
+    return np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
+
+
 class SparseJacobian:
     """The Jacobian of a function of an array with an array as its result, as ``scipy.sparse.csr_array``.
 
@@ -108,7 +113,7 @@ class SparseJacobian:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
         matrix, apart, scale = kept.matrix(x, y, walk)
-        slope = np.max(np.abs(y), initial=0.0) / (np.max(np.abs(at), initial=0.0) or 1.0)
+        slope = _largest(y) / (_largest(at) or 1.0)
         is_far = np.any(apart > _NOTICEABLE[key[2].char] * (scale + _SMALL * slope))
         if is_far and not np.max(apart) <= _ROUNDINGS * kept.longest * kept.noise(x, y, walk):
             raise TypeError(
