@@ -97,7 +97,10 @@ def _bound(moving: list[Any], still: Still) -> Any:
         # The inducing points and the kernel are in both matrices.
         of_inducing = *active[:of_kernel], *active[of_kernel + of_f :]
         both, inducing = Pulled((kernel, F, G), active), Pulled((kernel, G, None), of_inducing)
-        K_uu_bar = cotangents.K_uu()
+        added_bar = None
+        if any(active) or still.active[-1]:
+            K_uu_bar = cotangents.K_uu()
+            added_bar = np.trace(K_uu_bar)
         if any(active):
             inducing.add_all(K_uu_bar)
             for rows in cotangents.blocks():
@@ -106,7 +109,7 @@ def _bound(moving: list[Any], still: Still) -> Any:
         own = sum(active[:of_kernel])
         for k, bar in enumerate(inducing.total):
             bars[k if k < own else k + of_points] += bar
-        others = (cotangents.total, cotangents.y, cotangents.s, np.trace(K_uu_bar))
+        others = (cotangents.total, cotangents.y, cotangents.s, added_bar)
         return bars + [bar for bar, a in zip(others, still.active[len(active) :], strict=True) if a]
 
     return found.value, Differential((push,), (pull,))
