@@ -41,14 +41,9 @@ def ep_log_likelihood(kernel: Kernel, X: Any, y: Any, likelihood: Likelihood, me
 
     Parameters
     ----------
-    kernel : Kernel
-        Noise of `WhiteKernel` parts is noise of the process.
-    X : (n, d) array, or (n,)
-    y : (n,) array
-    likelihood : Likelihood
-        With a `log_expected_density`, as `Bernoulli` has one, and concave in f.
-    mean : number, (n,) array, or callable, optional
-        Of the process; a callable takes X.
+    kernel, X, y, likelihood, mean
+        Those of :func:`laplace_log_likelihood`; the likelihood has a `log_expected_density`, as `Bernoulli`
+        has one, and is concave in f.
 
     Returns
     -------
@@ -305,13 +300,5 @@ class EPPosterior(PrecisionsPosterior):
     prior_mean : number, array, callable or None
     """
 
-    kernel: Kernel
-    X: Any
-    y: Any
-    alpha: Any
-    L: Any
-    root: Any
-    likelihood: Likelihood
-    log_likelihood: Any
     sites: Any
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})

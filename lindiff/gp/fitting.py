@@ -52,8 +52,8 @@ def kernel_for(X: Any, y: Any) -> Kernel:
     ConstantKernel(constant_value=1) * RBF(length_scale=5) + WhiteKernel(noise_level=0.1)
     """
     X = as_points(X)
-    scales, variance = np.std(X, axis=0) * np.sqrt(X.shape[1]), float(np.var(y))
-    scales, variance = np.where(scales > 0, scales, 1.0), variance if variance > 0 else 1.0
+    scales, variance = _spreads(X, np.sqrt(X.shape[1])), float(np.var(y))
+    variance = variance if variance > 0 else 1.0
     scales = scales if X.shape[1] > 1 else float(scales[0])
 
     def around(x: Any) -> tuple[float, float]:
@@ -61,6 +61,12 @@ def kernel_for(X: Any, y: Any) -> Kernel:
 
     smooth = ConstantKernel(variance, around(variance)) * RBF(scales, around(scales))
     return smooth + WhiteKernel(0.1 * variance, around(variance))
+
+
+def _spreads(X: Any, factor: Any = 1.0) -> Any:
+    """Standard deviations of columns times a factor; 1 for what is constant."""
+    scales = np.std(X, axis=0) * factor
+    return np.where(scales > 0, scales, 1.0)
 
 
 def inducing_points(X: Any, count: int, rng: Any = None) -> Any:
@@ -87,8 +93,7 @@ def inducing_points(X: Any, count: int, rng: Any = None) -> Any:
         return rows
     if count > CLUSTERED:
         return rows[np.sort(rng.choice(len(rows), count, replace=False))]
-    scales = np.std(X, axis=0)
-    scales = np.where(scales > 0, scales, 1.0)
+    scales = _spreads(X)
     first = rows[rng.choice(len(rows), count, replace=False)] / scales
     return np.asarray(_means(X / scales, first) * scales, X.dtype)
 
@@ -296,8 +301,7 @@ class _Problem:
         self._converged, self._message = False, "no search was made"
         self._jittered: list[str] = []
         # Inducing points are looked for in units of the data, as logarithms have none.
-        scales = np.std(data.X, axis=0)
-        self._units = np.where(scales > 0, scales, 1.0)
+        self._units = _spreads(data.X)
         points = np.ravel(Z / self._units) if self._moves else np.zeros(0)
         self.first = np.concatenate([self.hyper.theta, np.asarray(points, np.float64)])
         free = np.tile([-np.inf, np.inf], (len(points), 1))

@@ -196,13 +196,5 @@ class LaplacePosterior(PrecisionsPosterior):
     prior_mean : number, array, callable or None
     """
 
-    kernel: Kernel
-    X: Any
-    y: Any
-    alpha: Any
-    L: Any
-    root: Any
-    likelihood: Likelihood
-    log_likelihood: Any
     mode: Any
     prior_mean: Any = dataclasses.field(default=None, metadata={"static": True})

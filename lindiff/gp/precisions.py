@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -64,11 +65,18 @@ class Precisions:
         return trsm(self.L, self.K * self.root, transpose=True, rightside=True)
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PrecisionsPosterior(LikelihoodPosterior):
-    """The process at new points, given :class:`Precisions` at old ones."""
+    """The process at new points, given :class:`Precisions` at old ones, of observations y there."""
 
+    kernel: Kernel
+    X: Any
+    y: Any
+    alpha: Any
     L: Any
     root: Any
+    likelihood: Likelihood
+    log_likelihood: Any
 
     def _explained(self, K: Any) -> tuple[Any, ...]:
         return (trsm(self.L, K * self.root, transpose=True, rightside=True),)
