@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.optimize
 from sklearn import gaussian_process as theirs
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -127,6 +128,13 @@ def test_around_them():
     grid = {"kernel": [RBF() + WhiteKernel(), Matern() + WhiteKernel()], "normalize_y": [False, True]}
     search = GridSearchCV(GaussianProcessRegressor(), grid, cv=2).fit(X, Y)
     assert search.best_score_ > 0.8
+    for kernel in (RBF(), their_kernels.RBF()):
+        model = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.01)
+        scales = GridSearchCV(model, {"kernel__length_scale": [1e-3, 1.0, 1e3]}, cv=2).fit(X, Y)
+        assert scales.best_params_ == {"kernel__length_scale": 1.0}
+        assert model.kernel.length_scale == 1.0
+    with pytest.raises(ValueError, match="has no 'scale'"):
+        GaussianProcessRegressor(RBF()).set_params(kernel__scale=1.0)
     again = clone(search.best_estimator_).fit(X, Y)
     np.testing.assert_allclose(again.predict(NEW), search.predict(NEW))
 
@@ -164,3 +172,20 @@ def test_kernels_that_are_none():
         GaussianProcessRegressor("rbf").fit(X, Y)
     with pytest.raises(TypeError, match="scikit-learn's PairwiseKernel is not in"):
         from_sklearn(their_kernels.PairwiseKernel())
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+def test_kernels_of_all_classes(jobs):
+    X, y = load_iris(return_X_y=True)
+    X = X[:, :2]
+    kernel = 10.0 * their_kernels.RBF([1.0, 2.0])
+    ours = GaussianProcessClassifier(kernel, optimizer=None, n_jobs=jobs).fit(X, y)
+    other = theirs.GaussianProcessClassifier(kernel, optimizer=None).fit(X, y)
+    np.testing.assert_array_equal(ours.kernel_.theta, other.kernel_.theta)
+    for theta in (kernel.theta + 0.1, other.kernel_.theta + np.linspace(0, 1, 9)):
+        value, gradient = ours.log_marginal_likelihood(theta, eval_gradient=True)
+        np.testing.assert_allclose(value, other.log_marginal_likelihood(theta), rtol=1e-6)
+        by_differences = scipy.optimize.approx_fprime(theta, ours.log_marginal_likelihood)
+        np.testing.assert_allclose(gradient, by_differences, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="9 numbers are searched for"):
+        ours.log_marginal_likelihood(np.zeros(4))

@@ -15,6 +15,7 @@ from lindiff.gp import kernels, tiles
 from lindiff.gp.kernels import (
     RBF,
     ArcCosine,
+    CompoundKernel,
     ConstantKernel,
     Coregionalized,
     DotProduct,
@@ -141,6 +142,56 @@ def sklearns():
             + theirs.ConstantKernel(0.5),
         ),
     ]
+
+
+def test_numbers_of_sklearn():
+    for ours, theirs in sklearns():
+        if theirs is None:
+            continue
+        np.testing.assert_array_equal(ours.theta, theirs.theta)
+        np.testing.assert_array_equal(ours.bounds, theirs.bounds)
+        assert ours.n_dims == theirs.n_dims
+        got, expected = ours.get_params(), theirs.get_params()
+        assert set(got) == set(expected)
+        assert {*ours.get_params(deep=False)} == {*theirs.get_params(deep=False)}
+        for mine, other in zip(ours.hyperparameters, theirs.hyperparameters, strict=True):
+            assert mine[:2] == other[:2]
+            assert mine.n_elements == other.n_elements
+            assert mine.fixed == other.fixed
+        X = points(6, 4)[0]
+        theta = ours.theta + 0.1
+        np.testing.assert_allclose(
+            ours.clone_with_theta(theta)(X), theirs.clone_with_theta(theta)(X), rtol=1e-12, atol=1e-14
+        )
+
+
+def test_other_numbers_by_name():
+    kernel = 2.0 * RBF(SCALES) ** 2 + WhiteKernel(0.3, "fixed")
+    other = kernel.with_params(k2__noise_level=0.5, k1__k2__exponent=3, k1__k2__kernel__length_scale=1.0)
+    assert repr(other) == (
+        "ConstantKernel(constant_value=2) * RBF(length_scale=1) ** 3 + WhiteKernel(noise_level=0.5)"
+    )
+    assert kernel.k2.noise_level == 0.3
+    assert kernel.k1.k2.exponent == 2
+    assert kernel.with_params(k2=RBF()).k2.length_scale == 1.0
+    assert [x.fixed for x in kernel.hyperparameters] == [False, False, True]
+    for wrong in ("k3", "k1__length", "k2__noise_level__x"):
+        with pytest.raises(ValueError, match=f"has no '{wrong.removeprefix('k1__').removeprefix('k2__')}'"):
+            kernel.with_params(**{wrong: 1.0})
+
+
+def test_kernels_side_by_side():
+    theirs = pytest.importorskip("sklearn.gaussian_process.kernels")
+    X, Z = points(6, 4)
+    parts = [k * RBF(1.0 + k) for k in range(1, 13)]
+    kernel = CompoundKernel(parts)
+    expected = theirs.CompoundKernel([k * theirs.RBF(1.0 + k) for k in range(1, 13)])
+    np.testing.assert_array_equal(kernel.theta, expected.theta)
+    np.testing.assert_array_equal(kernel.bounds, expected.bounds)
+    np.testing.assert_allclose(kernel(X, Z), expected(X, Z), rtol=1e-12)
+    np.testing.assert_allclose(kernel.diag(X), expected.diag(X), rtol=1e-12)
+    again = kernel.clone_with_theta(kernel.theta)
+    np.testing.assert_allclose(again(X), expected(X), rtol=1e-12, atol=1e-14)
 
 
 def test_values_of_sklearn():

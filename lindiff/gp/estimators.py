@@ -22,12 +22,13 @@ import scipy.optimize
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from lindiff.gp.approximations import approximation_by
 from lindiff.gp.fitting import fit, inducing_points, kernel_for
-from lindiff.gp.hyperparameters import Hyperparameters
-from lindiff.gp.kernels import Kernel
+from lindiff.gp.hyperparameters import Hyperparameters, with_values
+from lindiff.gp.kernels import CompoundKernel, Kernel
 from lindiff.gp.kernels.translated import from_sklearn
 from lindiff.gp.likelihoods import Bernoulli
 from lindiff.gp.regression import condition, log_marginal_likelihood
@@ -42,10 +43,31 @@ __all__ = [
 ]
 
 
-class _Regressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """What both regressions share: scaled targets, searches, predictions, draws."""
+class _OfKernel(BaseEstimator):
+    """An estimator whose kernel is never changed: other parameters of it are those of another one."""
 
     kernel: Any
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, of the kernel as ``kernel__name``.
+
+        Returns
+        -------
+        self
+        """
+        of_kernel = {name: params.pop(name) for name in list(params) if name.startswith("kernel__")}
+        super().set_params(**params)
+        if isinstance(self.kernel, Kernel):
+            inner = {name.removeprefix("kernel__"): x for name, x in of_kernel.items()}
+            self.kernel = with_values(self.kernel, inner)
+        elif of_kernel:
+            super().set_params(**of_kernel)
+        return self
+
+
+class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
+    """What both regressions share: scaled targets, searches, predictions, draws."""
+
     alpha: Any
     optimizer: Any
     n_restarts_optimizer: int
@@ -398,7 +420,7 @@ class SparseGaussianProcessRegressor(_Regressor):
         return condition_sparse(self.kernel_, self.X_train_, self.y_train_, self.inducing_points_, self.alpha)
 
 
-class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
+class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
     """Classification by Gaussian processes.
 
     Parameters
@@ -411,6 +433,8 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         Whether a search begins with the kernels that were found before.
     multi_class : "one_vs_rest"
         As in scikit-learn; there is no other way here.
+    n_jobs : int, optional
+        How many classes are fitted at a time, by joblib.
     likelihood : Likelihood, optional
         Of two classes; by default `lindiff.gp.Bernoulli` with logits, as scikit-learn's.
     approximation : {"laplace", "ep"}
@@ -421,8 +445,8 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : (c,) array
     n_classes_ : int
-    kernel_ : Kernel
-        That of two classes; of more, `kernels_` has them.
+    kernel_ : Kernel or CompoundKernel
+        That of two classes, or those of all classes.
     kernels_ : list of Kernel
         With the numbers that were found: one for two classes, else one for each class against the others.
     log_marginal_likelihood_value_ : float
@@ -445,12 +469,13 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         n_restarts_optimizer: int = 0,
         warm_start: bool = False,
         multi_class: str = "one_vs_rest",
+        n_jobs: int | None = None,
         likelihood: Any = None,
         approximation: str = "laplace",
         random_state: Any = None,
     ) -> None:
         self.kernel, self.optimizer, self.n_restarts_optimizer = kernel, optimizer, n_restarts_optimizer
-        self.warm_start, self.multi_class = warm_start, multi_class
+        self.warm_start, self.multi_class, self.n_jobs = warm_start, multi_class, n_jobs
         self.likelihood, self.approximation = likelihood, approximation
         self.random_state = random_state
 
@@ -483,26 +508,30 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         starts: list[Kernel] = [self._start(X)] * len(sought)
         if self.warm_start and len(getattr(self, "kernels_", ())) == len(sought):
             starts = [*self.kernels_]
-        self._posteriors = []
-        for k, kernel in zip(sought, starts, strict=True):
-            of_class = (numbers == k).astype(np.float64)
-            found = kernel
-            if self.optimizer is not None:
-                _check_optimizer(self.optimizer)
-                found = fit(
-                    X,
-                    of_class,
-                    kernel,
-                    likelihood=likelihood,
-                    approximation=self.approximation,
-                    restarts=self.n_restarts_optimizer,
-                    rng=_seed(self.random_state),
-                ).kernel
-            self._posteriors.append(self._approximation.condition(found, X, of_class, likelihood))
+        self._posteriors = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._of_class)(kernel, X, (numbers == k).astype(np.float64), likelihood)
+            for k, kernel in zip(sought, starts, strict=True)
+        )
         self.kernels_: list[Kernel] = [posterior.kernel for posterior in self._posteriors]
-        self.kernel_, self.n_classes_ = self.kernels_[0], len(self.classes_)
+        self.kernel_: Any = self.kernels_[0] if len(self.kernels_) == 1 else CompoundKernel(self.kernels_)
+        self.n_classes_ = len(self.classes_)
         self.log_marginal_likelihood_value_ = float(np.mean([p.log_likelihood for p in self._posteriors]))
         return self
+
+    def _of_class(self, kernel: Kernel, X: Any, y: Any, likelihood: Any) -> Any:
+        """The posterior of one class, 1, against the others, 0."""
+        if self.optimizer is not None:
+            _check_optimizer(self.optimizer)
+            kernel = fit(
+                X,
+                y,
+                kernel,
+                likelihood=likelihood,
+                approximation=self.approximation,
+                restarts=self.n_restarts_optimizer,
+                rng=_seed(self.random_state),
+            ).kernel
+        return self._approximation.condition(kernel, X, y, likelihood)
 
     def _start(self, X: Any) -> Kernel:
         if self.kernel is not None:
@@ -511,12 +540,13 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         return start.k1  # of variance one, without noise
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
-        """The approximation at logarithms `theta` of the kernel's numbers, of two classes.
+        """The approximation at logarithms `theta` of the kernel's numbers, the mean of that of all classes.
 
         Parameters
         ----------
         theta : (k,) array, optional
-            By default that of the fitted kernel, or kernels.
+            Of more than two classes that of one kernel for all, or of all kernels one after the other; by
+            default that of the fitted kernels.
         eval_gradient : bool
             Whether the gradient by theta is returned, too.
 
@@ -527,19 +557,25 @@ class GaussianProcessClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if theta is None:
             return self.log_marginal_likelihood_value_
-        if len(self._posteriors) > 1:
-            raise ValueError("theta is that of one kernel; there is one for each class: see kernels_")
-        posterior, hyper = self._posteriors[0], Hyperparameters(self.kernel_)
-        X, y = posterior.X, posterior.y
 
         def of_theta(theta: Any) -> Any:
-            return self._approximation.log_likelihood(hyper.kernel_at(theta), X, y, posterior.likelihood)
+            found = [
+                self._approximation.log_likelihood(kernel, of.X, of.y, of.likelihood)
+                for kernel, of in zip(self._kernels_at(theta), self._posteriors, strict=True)
+            ]
+            return sum(found) / len(found)
 
         theta = np.asarray(theta, np.float64)
         if not eval_gradient:
             return float(of_theta(theta))
         value, gradient = value_and_grad(of_theta)(theta)
         return float(value), gradient
+
+    def _kernels_at(self, theta: Any) -> Any:
+        if np.shape(theta) == (self.kernels_[0].n_dims,):
+            return [kernel.clone_with_theta(theta) for kernel in self.kernels_]
+        found = self.kernel_.clone_with_theta(theta)  # raises where theta is of another length
+        return found.kernels
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Any, Any]:
         """Of the process behind two classes, at points: (m,) and (m,)."""

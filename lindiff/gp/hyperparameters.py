@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,11 +10,84 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.moving import with_fields
 from lindiff.statespace.transforms import Transform, positive, unconstrained
 
-__all__ = ["Hyperparameters", "with_values"]
+__all__ = ["Hyperparameters", "Parameterized", "with_values"]
+
+
+class Parameterized:
+    """A dataclass whose numbers have names and can be one vector, as scikit-learn's kernels have them.
+
+    A field `x` that is searched for has another one beside it, `x_bounds`; others are found without bounds.
+    """
+
+    @property
+    def theta(self) -> np.ndarray:
+        """What a search changes, (k,): logarithms of what is positive, and other numbers as they are."""
+        return Hyperparameters(self).theta
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Bounds of theta, (k, 2)."""
+        return Hyperparameters(self).bounds
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """Its numbers in the order of theta, and those that are fixed among them."""
+        return [Hyperparameter(name, "numeric", limits, _count(x)) for name, x, limits in _fields(self)]
+
+    @property
+    def n_dims(self) -> int:
+        """How many numbers a search changes."""
+        return len(self.theta)
+
+    def clone_with_theta(self, theta: Any) -> Any:
+        """The same with other numbers, (k,); differentiable by them."""
+        return Hyperparameters(self).kernel_at(theta)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """What it is made of by names; with ``deep`` that of its parts, too, as ``part__name``."""
+        found = {name: getattr(self, name) for name in _init_fields(self)}
+        parts = [(name, x) for name, x in found.items() if deep and isinstance(x, Parameterized)]
+        for name, part in parts:
+            found.update({f"{name}__{rest}": x for rest, x in part.get_params().items()})
+        return found
+
+    def with_params(self, **params: Any) -> Any:
+        """Another one, of other values for some of the names of `get_params`."""
+        return with_values(self, params)
+
+    def __sklearn_clone__(self) -> Any:
+        return copy.deepcopy(self)  # what __post_init__ made of its arguments is not made of them once more
+
+
+def _init_fields(x: Any) -> list[str]:
+    return [of.name for of in dataclasses.fields(x) if of.init] if dataclasses.is_dataclass(x) else []
+
+
+class Hyperparameter(NamedTuple):
+    """Some of the numbers of a kernel.
+
+    Attributes
+    ----------
+    name : str
+    value_type : "numeric"
+    bounds : tuple, "fixed" or None
+        As they are given; None where there are none.
+    n_elements : int
+        How many numbers.
+    """
+
+    name: str
+    value_type: str
+    bounds: Any
+    n_elements: int
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a search leaves them."""
+        return isinstance(self.bounds, str)
 
 
 class _Parameter(NamedTuple):
@@ -30,8 +104,11 @@ def _fields(kernel: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
 
     Names of parts are joined by two underscores; kernels may be in tuples, lists and dicts.
     """
-    for name, x in sorted(_children(kernel)):
-        if isinstance(x, Kernel) or (not dataclasses.is_dataclass(x) and _has_kernels(x)):
+    children = _children(kernel)
+    if not isinstance(kernel, (list, tuple)):
+        children.sort(key=lambda pair: pair[0])
+    for name, x in children:
+        if isinstance(x, Parameterized) or (not dataclasses.is_dataclass(x) and _has_kernels(x)):
             yield from _fields(x, f"{prefix}{name}__")
         elif hasattr(kernel, f"{name}_bounds"):
             x = np.asarray(x, np.float64) if isinstance(x, (list, tuple)) else x
@@ -40,12 +117,16 @@ def _fields(kernel: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
             yield f"{prefix}{name}", x, None
 
 
+def _count(tree: Any) -> int:
+    return sum(int(np.size(leaf)) for leaf in pytree.flatten(tree)[0])
+
+
 def _children(tree: Any) -> list[tuple[str, Any]]:
     return [(str(key), pytree.item(tree, key)) for key in pytree.keys(tree)]
 
 
 def _has_kernels(tree: Any) -> bool:
-    if isinstance(tree, Kernel):
+    if isinstance(tree, Parameterized):
         return True
     return pytree.is_tree(tree) and any(_has_kernels(x) for _, x in _children(tree))
 
@@ -55,7 +136,7 @@ class Hyperparameters:
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : Parameterized
 
     Attributes
     ----------
@@ -81,7 +162,7 @@ class Hyperparameters:
     ConstantKernel(constant_value=1) * RBF(length_scale=1) + WhiteKernel(noise_level=0.5)
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
         self._parameters, theta, bounds = [], [], []
         for name, x, limits in _fields(kernel):
@@ -90,7 +171,7 @@ class Hyperparameters:
                     raise ValueError(f'{name}_bounds is a pair of numbers or "fixed", got {limits!r}')
                 continue
             leaves = [np.ravel(np.asarray(leaf, np.float64)) for leaf in pytree.flatten(x)[0]]
-            numbers = np.concatenate(leaves) if leaves else np.zeros(0)
+            numbers = np.concatenate([np.zeros(0), *leaves])
             if limits is not None and not np.all(numbers > 0):
                 raise ValueError(f"{name} of the kernel must be positive, got {x}")
             transform = unconstrained if limits is None else positive
@@ -110,7 +191,7 @@ class Hyperparameters:
             begin += parameter.size
         return found
 
-    def kernel_at(self, theta: Any) -> Kernel:
+    def kernel_at(self, theta: Any) -> Any:
         """The kernel at a vector; differentiable."""
         if np.shape(theta) != self.theta.shape:
             raise ValueError(f"theta has shape {np.shape(theta)}; {len(self.theta)} numbers are searched for")
@@ -147,11 +228,12 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
     """The kernel with other numbers, by names; of no others."""
     changed: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
-    names = [name for name, _ in _children(kernel)]
+    known = {**dict(_children(kernel)), **{name: getattr(kernel, name) for name in _init_fields(kernel)}}
     for name, x in values.items():
         first, _, rest = name.partition("__")
-        if first not in names:
-            raise ValueError(f"the kernel {kernel!r} has no {first!r}")
+        if first not in known or (rest and not pytree.is_tree(known[first])):
+            missing = name if first in known else first
+            raise ValueError(f"the kernel {kernel!r} has no {missing!r}: it has {[*known]}")
         if rest:
             parts.setdefault(first, {})[rest] = x
         else:
@@ -159,7 +241,7 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
     if not values:
         return kernel
     for first, of_part in parts.items():
-        changed[first] = with_values(dict(_children(kernel))[first], of_part)
+        changed[first] = with_values(known[first], of_part)
     if not dataclasses.is_dataclass(kernel):
         return pytree.replace(kernel, [changed.get(name, x) for name, x in _children(kernel)])
     return with_fields(kernel, changed)

@@ -9,6 +9,7 @@ from lindiff.gp.kernels.base import (
     Sum,
     Warped,
 )
+from lindiff.gp.kernels.compound import CompoundKernel
 from lindiff.gp.kernels.inner_products import ArcCosine, DotProduct, Polynomial
 from lindiff.gp.kernels.nonstationary import Coregionalized, Gibbs
 from lindiff.gp.kernels.periodic import ExpSineSquared, SpectralMixture
@@ -18,6 +19,7 @@ __all__ = [
     "RBF",
     "Active",
     "ArcCosine",
+    "CompoundKernel",
     "ConstantKernel",
     "Coregionalized",
     "DotProduct",

@@ -14,6 +14,7 @@ from lindiff.core import pytree
 from lindiff.core.variable import Variable
 from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
+from lindiff.gp.hyperparameters import Parameterized
 from lindiff.gp.points import as_points
 
 __all__ = [
@@ -27,13 +28,13 @@ BOUNDS = (1e-5, 1e5)
 STATIC = {"static": True}  # metadata of fields that are no part of the tree
 
 
-class Kernel:
+class Kernel(Parameterized):
     """A covariance function k(x, x') of points.
 
     Called with points (n, d) it gives the matrix of their covariances, called with two sets of points those
     between them.  Kernels are trees of their numbers: ``ld.grad(lambda kernel: ...)(kernel)`` is a kernel of
     derivatives, and so is what any other transform takes and gives.  ``k1 + k2``, ``k1 * k2``, ``2.0 * k``
-    and ``k ** 2`` are kernels.
+    and ``k ** 2`` are kernels.  They are never changed: `with_params` and `clone_with_theta` give others.
 
     A kernel of your own is a dataclass (``frozen``, with static fields as ``metadata={"static": True}``) that
     inherits from this class and says `between` and `variances`, written in NumPy's functions.
