@@ -21,6 +21,7 @@ TITLE = "State-space models: log likelihood and gradient"
 PEERS = ("numpy", "lindiff", "statsmodels", "dynamax", "jax", "torch")
 
 SMALL = "T=1000, 4 states, 2 observed"
+SMOOTHED = "smoothed moments, T=1000, 4 states, 2 observed"
 STATES = "T=200, n states, n/5 observed"
 SERIES = "1000 series, T=100, 10 states, 2 observed"
 FACTORS = "dynamic factor, 20 series, T=500, 240 parameters"
@@ -138,6 +139,42 @@ def small(peer: Peer, size: None) -> Calls:
         calls.timed[PLAIN] = peer.gradient_once(plain, args)
         calls.timed[COMPOSED] = peer.gradient_once(of_lindiff(peer, y, method="composed"), args)
     return calls
+
+
+def smoothed(peer: Peer, size: None) -> Calls | None:
+    """A weighted sum of all smoothed means and covariances."""
+    args, y = small_system()
+    rng = np.random.default_rng(0)
+    states, covs = rng.standard_normal((len(y), 4)), rng.standard_normal((len(y), 4, 4))
+
+    def weighted(of_arguments: Callable[..., Any]) -> Callable[..., Any]:
+        def total(*args: Any) -> Any:
+            means, found = of_arguments(*args)
+            return (peer.asarray(states) * means).sum() + (peer.asarray(covs) * found).sum()
+
+        return total
+
+    if isinstance(peer, Dynamax):
+        return peer.gradient_calls(
+            weighted(partial(smoothed_of_dynamax, peer, peer.asarray(y))), [peer.asarray(x) for x in args]
+        ).symmetrize(*kalman.COVARIANCES)
+    if not isinstance(peer, Lindiff):
+        return None
+
+    def smoother(*args: Any, **options: Any) -> Any:
+        return peer.ld.statespace.kalman_smoother(y, *args, **options)[1:]
+
+    calls = peer.gradient_calls(weighted(smoother), args).symmetrize(*kalman.COVARIANCES)
+    calls.timed[VALUE] = partial(weighted(smoother), *args)
+    calls.timed[COMPOSED] = peer.gradient_once(weighted(partial(smoother, method="composed")), args)
+    return calls
+
+
+def smoothed_of_dynamax(peer: Dynamax, y: Any, *args: Any) -> tuple[Any, Any]:
+    transition, design, state_cov, obs_cov, mean, cov = args
+    params = peer.inference.make_lgssm_params(mean, cov, transition, state_cov, design, obs_cov)
+    found = peer.inference.lgssm_smoother(params, y)
+    return found.smoothed_means, found.smoothed_covariances
 
 
 def states(peer: Peer, size: int) -> Calls | None:
@@ -432,6 +469,7 @@ FAMILIES = {
     ONE_STEP: one_step,
     **SEASONAL,
     SMALL: small,
+    SMOOTHED: smoothed,
     STATES: states,
     SERIES: series,
     FACTORS: factors,
@@ -497,6 +535,14 @@ def _ratios() -> list[Ratio]:
               (gradient,)),
         Ratio("composed value and gradient / value and gradient", (SMALL, "lindiff", COMPOSED),
               (gradient,)),
+    ]  # fmt: skip
+    mine = SMOOTHED, "lindiff", GRADIENT
+    found += [
+        Ratio("smoothed moments: value and gradient / value", mine, ((SMOOTHED, "lindiff", VALUE),)),
+        Ratio("smoothed moments: composed value and gradient / value and gradient",
+              (SMOOTHED, "lindiff", COMPOSED), (mine,)),
+        Ratio("smoothed moments: dynamax's value and gradient / value and gradient",
+              (SMOOTHED, "dynamax", GRADIENT), (mine,)),
     ]  # fmt: skip
     found.append(
         Ratio("one step: statsmodels' value / value", (ONE_STEP, "statsmodels", VALUE),

@@ -13,6 +13,8 @@ class Sweep:
     gram: NDArray[Any]
     means: NDArray[Any]
     after: tuple[NDArray[Any], NDArray[Any]]
+    arrays: tuple[Any, ...]
+    starts: list[tuple[NDArray[Any], NDArray[Any]]]
     def __init__(
         self,
         y: NDArray[Any],
@@ -42,7 +44,13 @@ class Sweep:
         wanted: Sequence[bool | Wanted],
         after: tuple[Any, Any] | None = None,
     ) -> tuple[tuple[Any, ...], tuple[NDArray[Any], NDArray[Any]]]: ...
-    def pull_steps(self, weights: Any, wanted: Sequence[bool | Wanted]) -> tuple[Any, ...]: ...
+    def pull_steps(
+        self,
+        weights: Any,
+        wanted: Sequence[bool | Wanted],
+        filtered_bar: tuple[Any, Any] = ...,
+        predicted_bar: tuple[Any, Any] = ...,
+    ) -> tuple[Any, ...]: ...
     def smooth(
         self, after: tuple[Any, Any] | None = None
     ) -> tuple[NDArray[Any], NDArray[Any], tuple[NDArray[Any], NDArray[Any]]]: ...

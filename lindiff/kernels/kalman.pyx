@@ -1253,10 +1253,21 @@ cdef void back_through_elements_together(scalar *room, Py_ssize_t n, Py_ssize_t 
     product(TRANSPOSE, PLAIN, n, p, n, 1, WKt_bar, B, True, P_bar)
 
 
+cdef inline void add_step(Py_ssize_t t, Py_ssize_t count, const scalar *steps, scalar *onto) noexcept nogil:
+    """onto += steps[t]; of NULL nothing."""
+    cdef Py_ssize_t i
+    if steps != NULL:
+        for i in range(count):
+            onto[i] += steps[t * count + i]
+
+
 cdef void weighted_back_steps(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ssize_t begin,
-                              Py_ssize_t end, const scalar *weights, scalar *m_bar,
+                              Py_ssize_t end, const scalar *weights, void **moments_bar, scalar *m_bar,
                               scalar *P_bar) noexcept nogil:
-    """Steps end to begin, backward; weights (T, series)."""
+    """Steps end to begin, backward; weights (T, series).
+
+    moments_bar: what each step adds to the adjoints of m_f, P_f, m and P, each NULL for nothing.
+    """
     cdef Py_ssize_t t, i, j, n = g.n, p = g.p, series = g.series, width = p * (1 if g.independent else p)
     cdef scalar *rows = room
     cdef scalar *m = rows + p * (n + p)
@@ -1277,6 +1288,8 @@ cdef void weighted_back_steps(scalar *room, Model *g, Kept *k, Observed *o, Bars
         inverse = <scalar *> k.L + k.slot[t - k.first] * width
         w = <scalar *> k.w + (t - k.first) * p * series
         back_through_transition(rest, g, b, t, m, P, m_bar, P_bar)
+        add_step(t, n * series, <const scalar *> moments_bar[0], m_bar)
+        add_step(t, n * n, <const scalar *> moments_bar[1], P_bar)
         if g.independent:
             memset(B_bar, 0, p * n * sizeof(scalar))
             for i in range(o.p - 1, -1, -1):
@@ -1300,6 +1313,8 @@ cdef void weighted_back_steps(scalar *room, Model *g, Kept *k, Observed *o, Bars
                     bar[o.index[i] * p + o.index[j]] += S_bar[i * o.p + j]
         if b.B != NULL:
             scatter_rows(o.p, n, B_bar, o.index, <scalar *> b.B + t * g.B_step)
+        add_step(t, n * series, <const scalar *> moments_bar[2], m_bar)
+        add_step(t, n * n, <const scalar *> moments_bar[3], P_bar)
 
 
 cdef bint moments_are_finite(const Forward *state, int kind, Py_ssize_t means,
@@ -1495,6 +1510,10 @@ cdef class Sweep:
         m_f, where all is kept.
     after : tuple of (n, s) and (n, n) arrays
         m and P predicted for the step after the last one.
+    arrays : tuple
+        y, A, B, Q, R, c, observed.
+    starts : list of such tuples
+        m and P at the beginning of each block.
 
     Notes
     -----
@@ -1517,7 +1536,7 @@ cdef class Sweep:
     cdef Model g
     cdef Kept k
     cdef int kind
-    cdef tuple arrays
+    cdef readonly tuple arrays
     cdef tuple turned    # the same of its transpose, where it is needed
     cdef tuple places    # what holds the entries of a sparse transition, or None
     cdef object dtype
@@ -1533,7 +1552,7 @@ cdef class Sweep:
     cdef Py_ssize_t origin
     cdef readonly tuple after
     cdef tuple held    # w, K and L
-    cdef list starts   # predicted moments at the beginning of each block
+    cdef readonly list starts
 
     def __init__(self, cnp.ndarray y, cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R,
                  cnp.ndarray m, cnp.ndarray P, c=None, observed=None, bint independent=False,
@@ -1745,8 +1764,8 @@ cdef class Sweep:
         P_bar = 0.5 * (weighted @ r.T - omega * N) if wanted[6] else None
         return (*bars[:5], m_bar, P_bar, bars[5]), (r, N)
 
-    def pull_steps(self, weights, tuple wanted):
-        """Pull cotangents of ``-½ (quad + logdet)``, each of its own, back; without mixed series.
+    def pull_steps(self, weights, tuple wanted, filtered_bar=(None, None), predicted_bar=(None, None)):
+        """Pull cotangents of ``-½ (quad + logdet)``, each of its own, and of moments of every step back.
 
         Parameters
         ----------
@@ -1754,6 +1773,9 @@ cdef class Sweep:
             The cotangents.
         wanted : tuple of 8 bool
             For which of y, A, B, Q, R, m, P, c.
+        filtered_bar, predicted_bar : tuple of (T, n, s) and (T, n, n) arrays, optional
+            Cotangents of m_f and P_f, and of the m and P that are predicted for each step; those of
+            covariances are symmetric.
 
         Returns
         -------
@@ -1770,6 +1792,9 @@ cdef class Sweep:
         cdef list bars = [np.zeros_like(x) if want and x is not None else None
                           for x, want in zip((*self.arrays[:5], self.arrays[5]), (*wanted[:5], wanted[7]))]
         cdef cnp.ndarray given = np.ascontiguousarray(weights, dtype=self.dtype)
+        cdef list moved = [None if x is None else np.ascontiguousarray(x, dtype=self.dtype)
+                           for x in (*filtered_bar, *predicted_bar)]
+        cdef void *moments_bar[4]
         cdef cnp.ndarray m_bar = np.zeros((n, s), dtype=self.dtype)
         cdef cnp.ndarray P_bar = np.zeros((n, n), dtype=self.dtype)
         cdef cnp.ndarray room = np.empty(room_weighted(g), dtype=self.dtype)
@@ -1779,6 +1804,8 @@ cdef class Sweep:
         b.y, b.A, b.B = memory(bars[0]), memory(bars[1]), memory(bars[2])
         b.Q, b.R, b.c = memory(bars[3]), memory(bars[4]), memory(bars[5])
         o.index = <Py_ssize_t *> cnp.PyArray_DATA(index)
+        for i in range(4):
+            moments_bar[i] = memory(moved[i])
         with self.lock:
             self.turn()
             self.keep_whole()
@@ -1788,26 +1815,28 @@ cdef class Sweep:
                 for end in range(min(first + self.block, g.steps), first, -chunk):
                     begin = max(end - chunk, first)
                     self.go_back_weighted(cnp.PyArray_DATA(room), &o, &b, begin, end, cnp.PyArray_DATA(given),
-                                          cnp.PyArray_DATA(m_bar), cnp.PyArray_DATA(P_bar))
+                                          moments_bar, cnp.PyArray_DATA(m_bar), cnp.PyArray_DATA(P_bar))
                     PyErr_CheckSignals()
         return (*bars[:5], m_bar if wanted[5] else None, P_bar if wanted[6] else None, bars[5])
 
     cdef void go_back_weighted(self, void *room, Observed *o, Bars *b, Py_ssize_t begin, Py_ssize_t end,
-                               void *weights, void *m_bar, void *P_bar):
+                               void *weights, void **moments_bar, void *m_bar, void *P_bar):
         cdef int kind = self.kind
         with nogil:
             if kind == cnp.NPY_DOUBLE:
                 weighted_back_steps(<double *> room, &self.g, &self.k, o, b, begin, end, <double *> weights,
-                                    <double *> m_bar, <double *> P_bar)
+                                    moments_bar, <double *> m_bar, <double *> P_bar)
             elif kind == cnp.NPY_FLOAT:
                 weighted_back_steps(<float *> room, &self.g, &self.k, o, b, begin, end, <float *> weights,
-                                    <float *> m_bar, <float *> P_bar)
+                                    moments_bar, <float *> m_bar, <float *> P_bar)
             elif kind == cnp.NPY_CDOUBLE:
                 weighted_back_steps(<complex128 *> room, &self.g, &self.k, o, b, begin, end,
-                                    <complex128 *> weights, <complex128 *> m_bar, <complex128 *> P_bar)
+                                    <complex128 *> weights, moments_bar, <complex128 *> m_bar,
+                                    <complex128 *> P_bar)
             else:
                 weighted_back_steps(<complex64 *> room, &self.g, &self.k, o, b, begin, end,
-                                    <complex64 *> weights, <complex64 *> m_bar, <complex64 *> P_bar)
+                                    <complex64 *> weights, moments_bar, <complex64 *> m_bar,
+                                    <complex64 *> P_bar)
 
     def smooth(self, tuple after=None):
         """The smoothed means (T, n, s) and covariances (T, n, n), and the r and N before the first step.

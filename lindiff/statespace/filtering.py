@@ -63,9 +63,8 @@ def kalman_filter(
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_filter(y, *model)``.
     method : {None, "composed", "square_root"}
-        None: the compiled sweep for plain arrays, a loop over time in public operators for Variables.
-        "composed": that loop.  "square_root": the loop with factors of the covariances, for ill-conditioned
-        models; see :func:`loglikelihood`.
+        None: the compiled sweep.  "composed": a loop over time in public operators.  "square_root": that loop
+        with factors of the covariances, for ill-conditioned models; see :func:`loglikelihood`.
 
     Returns
     -------
@@ -99,7 +98,7 @@ def kalman_filter(
     check_method("kalman_filter", method)
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical("kalman_filter", y, transition, design, state_cov, obs_cov, *others)
-    if method is None and system.is_plain and sweep.has_sweep(system):
+    if method is None and sweep.has_sweep(system):
         fields = sweep.filter_moments(system, "kalman_filter")
     else:
         fields = composed.filter_moments(system, "kalman_filter", method)

@@ -94,5 +94,5 @@ def forecast(
         y = np.concatenate([y, placed(np.full(shape, np.nan, y.dtype), y)], axis=after)
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical("forecast", y, transition, design, state_cov, obs_cov, *others)
-    by = sweep if system.is_plain and sweep.has_sweep(system) else composed
+    by = sweep if sweep.has_sweep(system) else composed
     return ForecastResult(*system.results(by.forecast_moments(system, steps, "forecast")))

@@ -49,9 +49,8 @@ def kalman_smoother(
     transition, ..., diffuse
         As :class:`Model` describes them: ``kalman_smoother(y, *model)``.
     method : {None, "composed", "square_root"}
-        None: the compiled sweep for plain arrays, a loop over time in public operators for Variables.
-        "composed": that loop.  "square_root": the loop with factors of the covariances, for ill-conditioned
-        models; see :func:`loglikelihood`.
+        None: the compiled sweep.  "composed": a loop over time in public operators.  "square_root": that loop
+        with factors of the covariances, for ill-conditioned models; see :func:`loglikelihood`.
 
     Returns
     -------
@@ -68,7 +67,8 @@ def kalman_smoother(
     may be singular.
 
     A filter, and about 12n³ + 4n²p flops a step backward, once for all series that share the system matrices
-    and the missing values; 4n² + 4np more for each series.
+    and the missing values; 4n² + 4np more for each series.  A gradient takes about 30n³ + 20n²p flops a step
+    and some twenty arrays (T, n, n) besides.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def kalman_smoother(
     check_method("kalman_smoother", method)
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical("kalman_smoother", y, transition, design, state_cov, obs_cov, *others)
-    if method is None and system.is_plain and sweep.has_sweep(system):
+    if method is None and sweep.has_sweep(system):
         fields = sweep.smoother_moments(system, "kalman_smoother")
     else:
         fields = composed.smoother_moments(system, "kalman_smoother", method)

@@ -5,6 +5,7 @@ Every line imports only from lines above it::
     parts         which parts of a gradient are needed
     plan          how a system is swept
     backward      smoothed covariances whose digits were lost
+    smoothed      the way back through the smoother
     collapsing    the sweep over some series, from diffuse states
     series        the sweep over all series, on several threads
     planning      from a system to its plan

@@ -26,7 +26,7 @@ LOST = 2.0**-12
 def restore(
     V: Any, P_f: Any, A: Any, Q: Any, after: Any = None, M_f: Any = None, X: Any = None, cov: Any = None
 ) -> None:
-    """Compute anew, in V (T, n, n), what has lost its digits.
+    """Compute anew, in V (T, n, n), what has lost its digits; complex ones, for tangents, stay.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ def restore(
     M_f, X, cov : (T, n, d), (n, d) and (d, d) arrays, optional
         With diffuse states: what filtered states have of them, and X and Σ after the last step.
     """
+    if V.dtype.kind == "c":
+        return
     T, n, _ = V.shape
     size = np.diagonal(P_f, axis1=1, axis2=2)
     if cov is None:

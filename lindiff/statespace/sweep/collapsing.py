@@ -98,6 +98,15 @@ class DiffuseSweep:
         self.quad = self.quad + self.then.quad.sum(axis=0)
         self.logdet = self.logdet + self.then.logdet.sum()
 
+    def augmented(self) -> Sweep:
+        """The filter over all steps with the unit vectors beside the data, not collapsed."""
+        arrays, observed, plan, _ = self.given
+        if self.then is None and self.first is not None:
+            return self.first
+        d = len(plan.diffuse)
+        m = _with_units(arrays[5], plan.diffuse, d)
+        return _sweep(arrays, self.is_timed, observed, plan, slice(None), m, arrays[6], d)
+
     def _run_first(self) -> Any:
         """The sums of the steps before the collapse; the moments after them."""
         arrays, observed, plan, head = self.given

@@ -31,12 +31,14 @@ from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import sweeps_for
 
 __all__ = [
+    "Quantities",
     "complex_step",
     "filter_gradient",
     "filter_sums",
     "filter_terms",
     "is_plain",
     "moved_by",
+    "swept",
     "wanted_of",
 ]
 
@@ -46,18 +48,25 @@ ARRAYS = 8  # of a system,
 TRANSITION, STATE_COV = 1, 3  # among these
 
 
-class _Quantities(NamedTuple):
-    """What is differentiated of a sweep: how it is given and pulled, and the same composed."""
+class Quantities(NamedTuple):
+    """What is differentiated of a sweep: how it is given and pulled, and the same composed.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether it is given from what the way back needs, so that a sweep keeps that.
+    """
 
     values: Callable[[Any], tuple[Any, ...]]
     pull: Callable[[Any, tuple[Any, ...], tuple[bool, ...]], tuple[Any, ...]]
     composed: Callable[..., tuple[Any, ...]]
+    whole: bool = False
 
 
-_SUMS = _Quantities(
+_SUMS = Quantities(
     lambda sweeps: sweeps.sums(), lambda sweeps, bars, wanted: sweeps.pull(bars, wanted), composed_sums
 )
-_TERMS = _Quantities(
+_TERMS = Quantities(
     lambda sweeps: (sweeps.terms(),),
     lambda sweeps, bars, wanted: sweeps.pull_terms(*bars, wanted),
     composed_terms,
@@ -66,31 +75,32 @@ _TERMS = _Quantities(
 
 def filter_sums(*arrays: Any, plan: Plan) -> Any:
     """The sums over steps of a sweep over y, transition, ..., state_intercept: see `Sweeps.sums`."""
-    return _swept(*arrays, plan=plan, of=_SUMS)
+    return swept(*arrays, plan=plan, of=_SUMS)
 
 
 def filter_terms(*arrays: Any, plan: Plan) -> Any:
     """The terms of a sweep without diffuse states, step by step: see `Sweeps.terms`."""
-    return _swept(*arrays, plan=plan, of=_TERMS)[0]
+    return swept(*arrays, plan=plan, of=_TERMS)[0]
 
 
 @rule
-def _swept(
-    y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, *, plan: Plan, of: _Quantities
+def swept(
+    y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, c: Any, *, plan: Plan, of: Quantities
 ) -> Any:
+    """What is wanted of a sweep, a tuple, with derivatives."""
     arrays = y, A, B, Q, R, m, P, c
     sweeps = None
     if is_plain(*arrays):
         sweeps = plan.kind(arrays, plan)
         found = of.values(sweeps)
     else:
-        found = _swept(*arrays, plan=plan, of=of)
+        found = swept(*arrays, plan=plan, of=of)
 
     def pushforward(*arrays_dot: Any) -> Any:
         if not _has_complex_sweeps(plan, arrays, arrays_dot):
             return pushed(partial(of.composed, plan=plan), arrays, arrays_dot)
         h = complex_step(arrays, arrays_dot)
-        return _tangents(of.values(_moved(plan._replace(whole=False), arrays, arrays_dot, h)), found, h)
+        return _tangents(of.values(_moved(plan._replace(whole=of.whole), arrays, arrays_dot, h)), found, h)
 
     def pullback(bars: Any, active: tuple[int, ...]) -> Any:
         if of is _TERMS and not hasattr(plan.kind, "pull_terms"):
@@ -105,7 +115,7 @@ def _swept(
 
 @rule
 def filter_gradient(
-    *args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: Any = None, of: _Quantities = _SUMS
+    *args: Any, wanted: tuple[bool, ...], plan: Plan, sweeps: Any = None, of: Quantities = _SUMS
 ) -> Any:
     """Cotangents of the wanted arrays from those of the sums: ``filter_gradient(*bars, *arrays)``.
 

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import value
 from lindiff.kernels.kalman import Sweep
 from lindiff.linalg import makediag
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace import composed
 from lindiff.statespace.model import System, of_steps
 from lindiff.statespace.sweep.backward import restore
+from lindiff.statespace.sweep.derivatives import Quantities, filter_sums, swept
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.likelihood import from_sums
+from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import planned, settled
 from lindiff.statespace.sweep.series import Sweeps, shared_parameters
 
@@ -46,13 +49,21 @@ def _joined(head: tuple[Any, ...], tail: tuple[Any, ...]) -> tuple[Any, ...]:
 def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
     """The fields without diffuse states."""
     arrays, plan = planned(system, name)
-    sweeps = plan.kind(arrays, plan)
+    if not system.is_plain and plan.kind is not Sweeps:
+        return composed.filter_moments(system, name)
     y, A, B, Q, R, m, P, c = arrays
-    if plan.kind is Sweeps:
-        states, covs, predicted_covs, error_covs = _of_groups(sweeps, _filtered_by_group)
-    else:
-        states, covs = sweeps.filtered()
+    if not system.is_plain:
+        sums = filter_sums(*arrays, plan=plan)
+        states, covs = swept(*arrays, plan=plan, of=FILTERED)
         predicted_covs, error_covs = _predicted(covs, A, B, Q, R, P)
+    else:
+        sweeps = plan.kind(arrays, plan)
+        sums = sweeps.sums()
+        if plan.kind is Sweeps:
+            states, covs, predicted_covs, error_covs = _of_groups(sweeps, _filtered_by_group)
+        else:
+            states, covs = sweeps.filtered()
+            predicted_covs, error_covs = _predicted(covs, A, B, Q, R, P)
     following = (A @ states[..., None])[..., 0]
     following = following if c is None else following + c
     start = np.broadcast_to(m[:, None], (len(y), 1, m.shape[-1]))
@@ -60,7 +71,7 @@ def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
     forecasts = (B @ predicted[:, :-1, :, None])[..., 0]
     level = system.obs_intercept
     return (
-        from_sums(sweeps.sums(), system),
+        from_sums(sums, system),
         predicted,
         predicted_covs,
         states,
@@ -69,6 +80,24 @@ def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
         y - forecasts,
         error_covs,
     )
+
+
+def _filtered(sweeps: Sweeps) -> tuple[Any, Any]:
+    """Filtered means (S, T, n) and covariances (S, T, n, n)."""
+
+    def of_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any]:
+        covs = sweep.filtered_covariances()
+        return np.transpose(sweep.means, (2, 0, 1)), np.broadcast_to(covs, (k, *covs.shape))
+
+    return _of_groups(sweeps, of_group)
+
+
+def _composed_filtered(*arrays: Any, plan: Plan) -> tuple[Any, Any]:
+    """The same in functions that dispatch."""
+    return composed.filter_moments(System(*arrays, None, (), many=True), plan.name)[3:5]
+
+
+FILTERED = Quantities(_filtered, Sweeps.pull_filtered, _composed_filtered, whole=True)
 
 
 def _filtered_by_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, ...]:
@@ -96,12 +125,30 @@ def _full(R: Any) -> Any:
 def smoother_moments(system: System, name: str) -> tuple[Any, ...]:
     """The fields of `SmootherResult` with an axis of series."""
     arrays, plan = planned(system, name)
-    sweeps = settled(plan, partial(plan.kind, arrays), plan.kind.sums)
+    sweeps = settled(plan, partial(plan.kind, tuple(map(value, arrays))), plan.kind.sums)
+    if not system.is_plain:
+        if plan.kind is not Sweeps:
+            return composed.smoother_moments(system, name)
+        loglikelihood = from_sums(filter_sums(*arrays, plan=sweeps.plan), system)
+        return loglikelihood, *swept(*arrays, plan=sweeps.plan, of=SMOOTHED)
     sums = sweeps.sums()
     result = from_sums(sums, system)
     if plan.kind is not Sweeps:
         return result, *_each_smoothed(sweeps, *sums[1:3])
-    return result, *_of_groups(sweeps, _smoothed_by_group)
+    return result, *_smoothed(sweeps)
+
+
+def _smoothed(sweeps: Sweeps) -> tuple[Any, Any]:
+    """Means (S, T, n) and covariances (S, T, n, n)."""
+    return _of_groups(sweeps, _smoothed_by_group)
+
+
+def _composed_smoothed(*arrays: Any, plan: Plan) -> tuple[Any, Any]:
+    """The same in functions that dispatch."""
+    return composed.smoother_moments(System(*arrays, None, plan.diffuse, many=True), plan.name)[1:]
+
+
+SMOOTHED = Quantities(_smoothed, Sweeps.pull_smoothed, _composed_smoothed, whole=True)
 
 
 def _smoothed_by_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any]:

@@ -11,9 +11,11 @@ import numpy as np
 
 from lindiff.kernels.kalman import Sweep
 from lindiff.kernels.threads import available
+from lindiff.linalg._matrices import symmetric_part
 from lindiff.statespace.diffuse import never_determined
 from lindiff.statespace.sweep.collapsing import DiffuseSweep, collapse_after
 from lindiff.statespace.sweep.plan import Plan
+from lindiff.statespace.sweep.smoothed import pull_smoothed
 
 __all__ = ["Sweeps", "naming", "shared_parameters", "with_collapse"]
 
@@ -81,6 +83,24 @@ class Sweeps:
         """Cotangents of the wanted arrays from those of the terms (S, T); None for the others."""
         return self._added(lambda series, sweep: sweep.pull_steps(terms_bar[series].T, wanted), wanted)
 
+    def pull_filtered(self, bars: tuple[Any, Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        """The same from those of filtered means (S, T, n) and covariances (S, T, n, n)."""
+        return self._added(
+            lambda series, sweep: sweep.pull_steps(
+                np.zeros_like(sweep.quad), wanted, filtered_bar=_of_group(bars, series)
+            ),
+            wanted,
+        )
+
+    def pull_smoothed(self, bars: tuple[Any, Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
+        """The same from those of smoothed means (S, T, n) and covariances (S, T, n, n)."""
+        d = len(self.plan.diffuse)
+
+        def pulled(series: Any, sweep: Any) -> Any:
+            return pull_smoothed(sweep.augmented() if d else sweep, _of_group(bars, series), d, wanted)
+
+        return self._added(pulled, wanted)
+
     def _added(self, pulled: Callable[[Any, Any], Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """The cotangents that the sweeps over groups give, in the shapes of the arrays."""
         items = list(zip(self.plan.groups, self.sweeps, strict=True))
@@ -122,6 +142,12 @@ class Sweeps:
             return list(pool.map(function, items))
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _of_group(bars: tuple[Any, Any], series: Any) -> tuple[Any, Any]:
+    """The cotangents of means (T, n, k) and of covariances (T, n, n) of series that share these."""
+    means, covariances = bars
+    return np.moveaxis(means[series], 0, -1), symmetric_part(covariances[series].sum(axis=0))
 
 
 def _kernel_arrays(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ...]:
