@@ -18,14 +18,18 @@ from lindiff.statespace.sweep.plan import Plan
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["composed_gradient", "composed_sums", "composed_terms", "pulled", "pushed"]
+__all__ = ["composed_gradient", "composed_sums", "composed_terms", "pulled", "pushed", "system_of"]
 
 
 def composed_sums(*arrays: Any, plan: Plan) -> tuple[Any, ...]:
     """What ``Sweeps(arrays, plan).sums()`` is."""
+    return composed.of_groups(system_of(arrays, plan), lambda group: _sums(group, plan))
+
+
+def system_of(arrays: tuple[Any, ...], plan: Plan) -> System:
+    """The system of the arrays that are swept."""
     y, A, B, Q, R, m, P, c = arrays
-    system = System(y, A, B, Q, R, m, P, c, None, plan.diffuse, many=True)
-    return composed.of_groups(system, lambda group: _sums(group, plan))
+    return System(y, A, B, Q, R, m, P, c, None, plan.diffuse, many=True)
 
 
 def _sums(group: composed.Group, plan: Plan) -> tuple[Any, ...]:
@@ -62,10 +66,9 @@ def _of_data(group: composed.Group, run: composed.Filtered, z: Any = None) -> tu
 
 def composed_terms(*arrays: Any, plan: Plan) -> tuple[Any]:
     """What ``Sweeps(arrays, plan).terms()`` is, alone in a tuple; without diffuse states."""
-    y, A, B, Q, R, m, P, c = arrays
-    system = System(y, A, B, Q, R, m, P, c, None, (), many=True)
-    counts = np.sum(~np.isnan(value(y)), axis=2)
-    return (composed.loglikelihoods(system, plan.name, per_step=True) + 0.5 * LOG_TWO_PI * counts,)
+    counts = np.sum(~np.isnan(value(arrays[0])), axis=2)
+    terms = composed.loglikelihoods(system_of(arrays, plan), plan.name, per_step=True)
+    return (terms + 0.5 * LOG_TWO_PI * counts,)
 
 
 def composed_gradient(

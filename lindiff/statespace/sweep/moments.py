@@ -14,6 +14,7 @@ from lindiff.linalg import makediag
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace import composed
 from lindiff.statespace.model import System, of_steps
+from lindiff.statespace.sweep.any_order import system_of
 from lindiff.statespace.sweep.backward import restore
 from lindiff.statespace.sweep.derivatives import Quantities, filter_sums, swept
 from lindiff.statespace.sweep.handover import in_parts
@@ -94,7 +95,7 @@ def _filtered(sweeps: Sweeps) -> tuple[Any, Any]:
 
 def _composed_filtered(*arrays: Any, plan: Plan) -> tuple[Any, Any]:
     """The same in functions that dispatch."""
-    return composed.filter_moments(System(*arrays, None, (), many=True), plan.name)[3:5]
+    return composed.filter_moments(system_of(arrays, plan), plan.name)[3:5]
 
 
 FILTERED = Quantities(_filtered, Sweeps.pull_filtered, _composed_filtered, whole=True)
@@ -145,7 +146,7 @@ def _smoothed(sweeps: Sweeps) -> tuple[Any, Any]:
 
 def _composed_smoothed(*arrays: Any, plan: Plan) -> tuple[Any, Any]:
     """The same in functions that dispatch."""
-    return composed.smoother_moments(System(*arrays, None, plan.diffuse, many=True), plan.name)[1:]
+    return composed.smoother_moments(system_of(arrays, plan), plan.name)[1:]
 
 
 SMOOTHED = Quantities(_smoothed, Sweeps.pull_smoothed, _composed_smoothed, whole=True)
