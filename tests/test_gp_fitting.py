@@ -17,6 +17,7 @@ import lindiff as ld
 from lindiff import gp
 from lindiff.gp.hyperparameters import Hyperparameters, with_values
 from lindiff.gp.kernels import RBF, Coregionalized, Gibbs, Kernel, Matern, RationalQuadratic, WhiteKernel
+from lindiff.gp.likelihoods import Likelihood
 from lindiff.testing import check_grads
 
 rng = np.random.default_rng(0)
@@ -193,6 +194,14 @@ def test_laplace_of_gaussian_observations_is_exact():
     np.testing.assert_allclose(approximate.log_likelihood, exact.log_marginal_likelihood())
     np.testing.assert_allclose(approximate.mean(X[:4]), exact.mean(X[:4]))
     np.testing.assert_allclose(approximate.var(X[:4] + 0.5), exact.var(X[:4] + 0.5))
+
+
+@pytest.mark.parametrize(("likelihood", "y"), [(gp.Bernoulli(), [0.0, 1.0]), (gp.Poisson(), [0.0, 7.0])])
+def test_slopes_are_those_of_the_density(likelihood, y):
+    f, y = np.array([-40.0, -3.0, -0.1, 0.0, 2.0, 9.0])[:, None], np.array(y)
+    f = f + 0 * y
+    for got, expected in zip(likelihood.slopes(f, y), Likelihood.slopes(likelihood, f, y), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-14)
 
 
 def test_laplace_values_of_sklearn():

@@ -131,6 +131,13 @@ class Bernoulli(Likelihood):
         signed = np.where(np.greater(value(y), 0), f, -f)
         return -np.logaddexp(0.0, -signed) if self.link == "logit" else special.log_ndtr(signed)
 
+    def slopes(self, f: Any, y: Any) -> tuple[Any, Any]:
+        if self.link == "probit":
+            return super().slopes(f, y)
+        is_one = np.greater(value(y), 0)
+        other = special.expit(np.where(is_one, -f, f))  # the probability of the other observation
+        return np.where(is_one, other, -other), other * special.expit(np.where(is_one, f, -f))
+
     def mean(self, f: Any) -> Any:
         return special.expit(f) if self.link == "logit" else special.ndtr(f)
 
@@ -189,6 +196,10 @@ class Poisson(Likelihood):
 
     def log_density(self, f: Any, y: Any) -> Any:
         return y * f - np.exp(f) - special.gammaln(y + 1.0)
+
+    def slopes(self, f: Any, y: Any) -> tuple[Any, Any]:
+        rate = np.exp(f)
+        return y - rate, rate
 
     def mean(self, f: Any) -> Any:
         return np.exp(f)
