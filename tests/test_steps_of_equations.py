@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import re
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -124,6 +125,60 @@ def test_second_order():
         return np.sum(y**2)
 
     check_grads(energy, (RATES,), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", [*EXPLICIT, "Radau", "BDF", "LSODA"])
+@pytest.mark.parametrize("given", [None, TIMES])
+def test_derivatives_of_derivatives_follow_the_steps(method, given, steps_taken):
+    """They are symmetric to rounding, as those of other equations would not be."""
+
+    def energy(rates, start):
+        told = {"t_eval": given, "args": (rates,), "rtol": 1e-6, "atol": 1e-8}
+        y = integrate.solve_ivp(predators, (0.0, 3.0), start, method, **told).y
+        return np.sum(np.sin(y if given is not None else y[:, -1]))
+
+    at = RATES, np.array(START)
+    gradient = ld.grad(energy, argnums=(0, 1))
+    second = np.block([[np.asarray(x) for x in row] for row in ld.hessian(energy, argnums=(0, 1))(*at)])
+    np.testing.assert_allclose(second, second.T, rtol=1e-10, atol=1e-10 * np.max(np.abs(second)))
+    moves = np.eye(6)
+    h = 1e-4
+    differences = [
+        (
+            np.concatenate(gradient(RATES + h * v[:4], START + h * v[4:]))
+            - np.concatenate(gradient(RATES - h * v[:4], START - h * v[4:]))
+        )
+        / (2 * h)
+        for v in moves
+    ]
+    np.testing.assert_allclose(second, differences, rtol=2e-3, atol=2e-3 * np.max(np.abs(second)))
+    along = ld.jvp(lambda r: ld.jvp(lambda r: energy(r, at[1]), (r,), (RATES,))[1], (RATES,), (RATES,))[1]
+    np.testing.assert_allclose(along, RATES @ second[:4, :4] @ RATES, rtol=1e-9)
+    reverse = ld.grad(lambda r: gradient(r, at[1])[0] @ RATES)(RATES)
+    np.testing.assert_allclose(reverse, second[:4, :4] @ RATES, rtol=1e-9, atol=1e-9)
+    assert all(steps_taken)
+
+
+def test_third_derivatives_follow_the_steps():
+    def last(rate):
+        return integrate.solve_ivp(lambda t, y: -rate * y**2, (0.0, 1.0), [1.0], rtol=1e-9, atol=1e-12).y[
+            0, -1
+        ]
+
+    third = ld.grad(ld.grad(ld.grad(last)))(1.5)  # of 1 / (1 + rate)
+    np.testing.assert_allclose(third, -6 / 2.5**4, rtol=1e-6)
+
+
+def test_a_function_that_has_changed_is_refused_in_second_derivatives():
+    settings = types.SimpleNamespace(rate=1.0)
+
+    def slope(x):
+        y = integrate.solve_ivp(lambda t, y: -settings.rate * x * y, (0.0, 1.0), [1.0], rtol=1e-8).y[0, -1]
+        settings.rate = 2.0
+        return y
+
+    with pytest.raises(RuntimeError, match="another function now"):
+        ld.jvp(ld.grad(slope), (0.5,), (1.0,))
 
 
 @pytest.mark.parametrize("method", EXPLICIT)

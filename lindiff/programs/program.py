@@ -236,13 +236,19 @@ class Program(Calls, Generic[P, R]):
     def derivative(self, of: str, chosen: tuple[int, ...], others: tuple[int, ...] = ()) -> Program[..., Any]:
         """The program of the ``"pullback"``, or another derivative, for the ``chosen`` leaves of arguments;
         the ``others`` that Variables may be written into."""
-        found = self._derivatives.get((of, chosen, others))
+        return self.derived(
+            (of, chosen, others), lambda function: derivative_of(function, of, chosen, others)
+        )
+
+    def derived(
+        self, key: tuple[Any, ...], make: Callable[[Callable[P, R]], Callable[..., Any]]
+    ) -> Program[..., Any]:
+        """The program of what is made of the function, once for each key, which begins with its name."""
+        found = self._derivatives.get(key)
         if found is None:
-            made: Program[..., Any] = Program(
-                derivative_of(self.function, of, chosen, others), warns=self.warns
-            )
-            made.name = f"the {of} of {self.name}"
-            found = self._derivatives.setdefault((of, chosen, others), made)
+            made: Program[..., Any] = Program(make(self.function), warns=self.warns)
+            made.name = f"the {key[0]} of {self.name}"
+            found = self._derivatives.setdefault(key, made)
         return found
 
     def known_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Known | None:

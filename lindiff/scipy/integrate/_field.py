@@ -14,8 +14,9 @@ from lindiff.core.sealing import called
 from lindiff.core.variable import Variable, kept_constant
 from lindiff.programs.closures import Opened, closed_over, program_of
 from lindiff.programs.program import Program
+from lindiff.transforms.forward import jvp
 
-__all__ = ["Field", "as_vector"]
+__all__ = ["Field", "Variational", "as_vector"]
 
 
 class Field:
@@ -87,6 +88,69 @@ class Field:
     @property
     def places_of_params(self) -> list[int]:
         return [i if i < self._count else i + 2 for i in self._places]
+
+
+class Variational:
+    """A right-hand side beside that of its tangent, of the state (y, s) and of parameters (p, ṗ).
+
+    ``y' = f(t, y, p)``, ``s' = f_y s + f_p ṗ``
+
+    Parameters
+    ----------
+    field : Field or Variational
+    """
+
+    def __init__(self, field: Field | Variational) -> None:
+        self._field = field
+
+    def __call__(self, t: Any, both: Any, params: list[Any]) -> Any:
+        n, k = len(both) // 2, len(params) // 2
+        slopes = jvp(
+            lambda y, *p: self._field(t, y, list(p)), (both[:n], *params[:k]), (both[n:], *params[k:])
+        )
+        return np.concatenate(slopes)
+
+    def program(self) -> Program[..., Any]:
+        """Of ``(contents, t, both, (args, ṗ))``."""
+        moving = self._field.place_of_time + 1, *self._field.places_of_params
+        return self._field.program().derived(("variational", moving), partial(_variational, moving))
+
+    def arguments(self, t: Any, both: Any, params: list[Any]) -> tuple[Any, ...]:
+        n, k = len(both) // 2, len(params) // 2
+        contents, _, _, args = self._field.arguments(t, both[:n], params[:k])
+        return contents, t, both, (args, [p[()] if hasattr(p, "shape") else p for p in params[k:]])
+
+    @property
+    def place_of_time(self) -> int:
+        return self._field.place_of_time
+
+    @property
+    def count_of_args(self) -> int:
+        return self._field.count_of_args + len(self._field.places_of_params)
+
+    @property
+    def places_of_params(self) -> list[int]:
+        places = self._field.places_of_params
+        first = self.place_of_time + 2 + self._field.count_of_args
+        return [*places, *range(first, first + len(places))]
+
+
+def _variational(moving: tuple[int, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+    """A right-hand side beside that of its tangent; `moving` are the leaves of its state and parameters."""
+
+    def right_hand_side(contents: list[Any], t: Any, both: Any, args: tuple[Any, Any]) -> Any:
+        n, (given, dots) = len(both) // 2, args
+        leaves, restore = pytree.flatten((contents, t, both[:n], given))
+
+        def slopes(*moved: Any) -> Any:
+            filled = [*leaves]
+            for place, x in zip(moving, moved, strict=True):
+                filled[place] = x
+            return function(*restore(filled))
+
+        return np.concatenate(jvp(slopes, tuple(leaves[i] for i in moving), (both[n:], *dots)))
+
+    return right_hand_side
 
 
 def _of_contents(closing_over: Callable[[Any], Any]) -> Callable[..., Any]:

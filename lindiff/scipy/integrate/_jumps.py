@@ -7,6 +7,7 @@ integral up to 1 has -1.  Solvers refine around a jump: it lies between neighbou
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ __all__ = [
     "may_jump",
     "moved_jump",
     "perturbed",
+    "warn_of_jump",
 ]
 
 CANDIDATES = 256  # so many of the steepest places are looked at closely
@@ -206,3 +208,15 @@ def perturbed(params: list[Any], least: float = 0.0) -> list[list[Any]]:
         size = np.abs(p)
         moves.append(np.where(size == 0, max(STEP, least), np.clip(least, STEP * size, MOST * size)) * share)
     return [[p + sign * move for p, move in zip(params, moves, strict=True)] for sign in (1, -1)]
+
+
+def warn_of_jump(time: float | None) -> None:
+    """Warn of a jump of a right-hand side at this time, None for none."""
+    if time is not None:
+        warnings.warn(
+            f"the right-hand side jumps at t = {time:.6g}, at a time that the state or the parameters "
+            f"move: derivatives of the solution miss what the jump adds. Solve up to that time, as a "
+            f"Variable, and from it on: t_span is differentiated, too",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -425,6 +425,27 @@ cdef class RadauSteps(ImplicitSteps):
             found.append(np.array(y_dot))
         return np.array(found) if self.points is None else np.asarray(Y_dot)
 
+    def put_beside_tangents(self, Slopes along, first_dot, RadauSteps both):
+        """Let ``both``, of the state beside its tangent, have taken these steps; from what `push` is given."""
+        cdef double[::1] y_dot = np.array(first_dot, np.float64)
+        cdef double[:, ::1] Y_dot = np.zeros((0 if self.points is None else len(self.points), self.n))
+        cdef Py_ssize_t step, i, n = self.n
+        cdef double *stage
+        both.begin_times(self.t[0], self.points)
+        both.room = 0
+        for step in range(self.count):
+            PyErr_CheckSignals()
+            both.make_room(step + 1)
+            memcpy(both.state(step), self.state(step), n * sizeof(double))
+            memcpy(both.state(step) + n, &y_dot[0], n * sizeof(double))
+            self.push_step(along, step, &y_dot[0], Y_dot)
+            for i in range(STAGES):
+                stage = both.stages(step) + 2 * i * n
+                memcpy(stage, self.stages(step) + i * n, n * sizeof(double))
+                memcpy(stage + n, &self.right[i * n], n * sizeof(double))
+            both.t[step + 1], both.first_point[step + 1] = self.t[step + 1], self.first_point[step + 1]
+            both.end_step()
+
     cdef int push_step(self, Slopes along, Py_ssize_t step, double *y_dot, double[:, ::1] Y_dot) except -1:
         """From the tangent of the state to that of the new one."""
         cdef double h = self.t[step + 1] - self.t[step]

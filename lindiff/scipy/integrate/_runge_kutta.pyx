@@ -196,6 +196,20 @@ cdef class ExplicitSteps(Steps):
                 found.append(self.new_state())
         return np.array(found) if points is None else states
 
+    def replay(self, times, y0, points):
+        """Take steps that begin and end at these times."""
+        cdef double[::1] t = np.ascontiguousarray(times, np.float64)
+        cdef double[:, ::1] rows = np.zeros((0 if points is None else len(points), self.n))
+        cdef Py_ssize_t step
+        self.begin_at(t[0], y0, points)
+        self.stage(0, t[0], 0.0, self.state(0), self.stages(0))
+        for step in range(t.shape[0] - 1):
+            PyErr_CheckSignals()
+            self.all_stages(t[step], t[step + 1] - t[step], self.state(step), self.stages(step))
+            self.t[step + 1] = t[step + 1]
+            self.interpolate(rows)
+            self.go_on()
+
     cdef int begin_at(self, double t0, y0, points) except -1:
         self.begin_times(t0, points)
         self.begins, self.states = [], []

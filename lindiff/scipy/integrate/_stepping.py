@@ -16,7 +16,7 @@ import scipy.integrate
 from lindiff.programs.evaluating import evaluator
 from lindiff.scipy.integrate._bdf import BDFSteps
 from lindiff.scipy.integrate._discontinuities import Discontinuities
-from lindiff.scipy.integrate._field import Field
+from lindiff.scipy.integrate._field import Field, Variational
 from lindiff.scipy.integrate._implicit import ImplicitSteps
 from lindiff.scipy.integrate._jacobians import BandedJacobian, DenseJacobian, TooWide
 from lindiff.scipy.integrate._jumps import WIDE, is_moved, may_jump, perturbed
@@ -145,7 +145,9 @@ def solved_like_lsoda(
     return replace(explicit, solver=scipy.integrate.Radau).solved(field, *span, points, y0, params)
 
 
-def field_at_once(field: Field, t0: float, y0: Any, params: list[Any]) -> Callable[[float, Any], Any] | None:
+def field_at_once(
+    field: Field | Variational, t0: float, y0: Any, params: list[Any]
+) -> Callable[[float, Any], Any] | None:
     """The right-hand side f(t, y), without Python where that is known by now; None without a program."""
     if y0.ndim != 1 or not y0.size or y0.dtype != np.float64:
         return None
@@ -167,7 +169,7 @@ class Stepped:
         One a row.
     """
 
-    def __init__(self, field: Field, params: list[Any], t0: float, y0: Any) -> None:
+    def __init__(self, field: Field | Variational, params: list[Any], t0: float, y0: Any) -> None:
         self.field, self.params, self.t0 = field, params, float(t0)
         self.y0 = np.array(y0, np.float64)  # by rows, whatever view or other library's array it is
         self.states: Any = None
@@ -203,8 +205,7 @@ class Stepped:
         if solver not in IMPLICIT:
             yield ExplicitSteps(method_of(solver), slopes, n, KEPT)
             return
-        direction = np.zeros_like(self.y0)
-        columns = self._slopes("pushforward", [direction], direction, by_params=False)
+        columns = self._columns()
         if columns is None:
             return
         if n > FEW:
@@ -213,6 +214,38 @@ class Stepped:
                 yield IMPLICIT[solver](slopes, BandedJacobian(columns, n, self.t0, self.y0, widest), n)
         if n <= MANY:
             yield IMPLICIT[solver](slopes, DenseJacobian(columns, n), n)
+
+    def beside_tangents(self, y0_dot: Any, params_dot: list[Any]) -> Stepped | None:
+        """The same steps of the state beside its tangent; None where there are none.
+
+        Its `states` are the first one alone.
+        """
+        params, start = [*self.params, *params_dot], np.concatenate([self.y0, y0_dot])
+        found = Stepped(Variational(self.field), params, self.t0, start)
+        slopes = found._slopes(None, [], None)
+        if slopes is None:
+            return None
+        stepping, _, points = found._problem = self._problem
+        found.slopes, found.states = slopes, found.y0[None]
+        if isinstance(self.steps, RadauSteps):
+            found.steps = self._implicit_beside_tangents(found, y0_dot, params_dot)
+        else:
+            found.steps = ExplicitSteps(method_of(stepping.solver), slopes, len(start), KEPT)
+            found.steps.replay(self.steps.times, start, points)
+        return None if found.steps is None else found
+
+    def _implicit_beside_tangents(
+        self, both: Stepped, y0_dot: Any, params_dot: list[Any]
+    ) -> RadauSteps | None:
+        n, along = len(both.y0), self._along(y0_dot, params_dot)
+        columns = both._columns()
+        if n > MANY or along is None or columns is None:
+            return None
+        steps = RadauSteps(both.slopes, DenseJacobian(columns, n), n)
+        with contextlib.suppress(TooWide):
+            self.steps.put_beside_tangents(along, y0_dot, steps)
+            return steps
+        return None
 
     @property
     def has_derivatives(self) -> bool:
@@ -270,14 +303,23 @@ class Stepped:
 
     def push(self, y0_dot: Any, params_dot: list[Any]) -> Any:
         """The tangents of the states; None where they have no program."""
-        y_dot = np.array(y0_dot, np.float64)
-        dots = [y_dot, *[p[()] if hasattr(p, "shape") else p for p in params_dot]]
-        along = self._slopes("pushforward", dots, y_dot)
+        along = self._along(y0_dot, params_dot)
         if along is None:
             return None
         with contextlib.suppress(TooWide):
             return self.steps.push(along, y0_dot)
         return None
+
+    def _along(self, y0_dot: Any, params_dot: list[Any]) -> Slopes | None:
+        """The tangents of slopes, with those of the parameters."""
+        y_dot = np.array(y0_dot, np.float64)
+        dots = [y_dot, *[p[()] if hasattr(p, "shape") else p for p in params_dot]]
+        return self._slopes("pushforward", dots, y_dot)
+
+    def _columns(self) -> Slopes | None:
+        """Those of the Jacobian by the state: tangents of slopes."""
+        direction = np.zeros_like(self.y0)
+        return self._slopes("pushforward", [direction], direction, by_params=False)
 
     def _slopes(
         self, of: str | None, given: list[Any], direction: Any, by_params: bool = True

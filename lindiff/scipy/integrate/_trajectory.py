@@ -11,21 +11,22 @@ tolerances in their own units.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, inside, value
+from lindiff.core.variable import Variable, inside, traces_of, value
 from lindiff.rules._common import conj, depends_on_variables
-from lindiff.scipy.integrate._jumps import brackets_of_steps, is_smooth, moved_jump
+from lindiff.scipy.integrate._any_order import has_orders, pulled_by_steps, pushed_by_steps
+from lindiff.scipy.integrate._jumps import brackets_of_steps, is_smooth, moved_jump, warn_of_jump
 from lindiff.scipy.integrate._scales import FINEST, accuracy_of
 from lindiff.scipy.integrate._stepping import AT_START, Stepped
-from lindiff.scipy.integrate._witnesses import Witnessed
+from lindiff.scipy.integrate._witnesses import Witnessed, has_changed
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
@@ -169,17 +170,6 @@ class Problem:
         return moved_jump(field, brackets, [start, *map(value, params)], others)
 
 
-def _warn_of_jump(time: float | None) -> None:
-    if time is not None:
-        warnings.warn(
-            f"the right-hand side jumps at t = {time:.6g}, at a time that the state or the parameters "
-            f"move: derivatives of the solution miss what the jump adds. Solve up to that time, as a "
-            f"Variable, and from it on: t_span is differentiated, too",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
 class _State:
     """Several arrays as one state vector of a solver; complex if one of them is."""
 
@@ -237,21 +227,41 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             steps = found if found is not None and found.are_near(ts, Y) else None
             may_be_beside = steps is not None
             if steps is None and found is not None:
-                _warn_of_jump(found.moved_jump)
+                warn_of_jump(found.moved_jump)
         if steps is not None:
-            _warn_of_jump(steps.moved_jump)
+            warn_of_jump(steps.moved_jump)
             if steps.say_little:
                 return None
         return steps
 
+    def find(y0: Any, params: list[Any]) -> Stepped | None:
+        """The steps whose derivatives are taken in other derivatives."""
+        found = problem.by_steps(t0, ts, y0, params)
+        if found is not None and not found.has_derivatives:
+            states, found = found.states, problem.by_steps_beside(t0, ts, y0, params)
+            found = found if found is not None and found.are_near(ts, states) else None
+        return None if found is None or found.say_little else found
+
+    def has_steps(*given: Any) -> bool:
+        """Whether there are compiled derivatives of derivatives, in which all this is."""
+        if depends_on_variables((t0, ts)) or not depends_on_variables((y0, params, given)):
+            return False
+        found = find(inside(y0), list(map(inside, params)))
+        if found is not None and not found.are_near(ts, inside(Y)):
+            raise has_changed("the right-hand side")
+        orders = max(len(traces_of(x)) for x in pytree.flatten((y0, params, given))[0])
+        return has_orders(found, orders)
+
     def pushed(s0: Any, params_dot: list[Any]) -> Any:
         problem.refuse_changes()
+        if has_steps(s0, params_dot):
+            return pushed_by_steps(y0, params, s0, params_dot, find)
         along = steps_with(s0, params_dot)
         Y_dot = None if along is None else along.push(s0, params_dot)
         if Y_dot is not None:
             return Y_dot
         if along is None and solution is not None and is_kept:
-            _warn_of_jump(problem.moved_jump(solution(), params))
+            warn_of_jump(problem.moved_jump(solution(), params))
         state = _State([y0, y0])
 
         def variational(t: Any, both: Any, both_params: list[Any]) -> Any:
@@ -274,6 +284,8 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
 
     def pulled(Y_bar: Any) -> Any:
         problem.refuse_changes()
+        if has_steps(Y_bar):
+            return pulled_by_steps(y0, params, Y_bar, find)
         along = steps_with(Y_bar)
         found = None if along is None else along.pull(Y_bar)
         if found is not None:
@@ -283,7 +295,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
             back = _chained(problem)
         else:
             path = solution()
-            _warn_of_jump(problem.moved_jump(path, params))
+            warn_of_jump(problem.moved_jump(path, params))
             back = _along(problem, path)
         adjoint, params_bar = np.zeros_like(value(Y_bar[0])), [np.zeros_like(value(p)) for p in params]
         for i in range(len(ts) - 1, -1, -1):
@@ -392,7 +404,7 @@ class Sweeps:
             return
         plain = [np.asarray(value(p)) for p in params]
         for problem, solution in self._solved:
-            _warn_of_jump(problem.moved_jump(solution(), plain))
+            warn_of_jump(problem.moved_jump(solution(), plain))
 
     def between(self, begin: Any, end: Any) -> Sweeps:
         """The sweeps with the ends of the interval as two more parameters."""
