@@ -426,7 +426,7 @@ cdef class RadauSteps(ImplicitSteps):
         return np.array(found) if self.points is None else np.asarray(Y_dot)
 
     def put_beside_tangents(self, Slopes along, first_dot, RadauSteps both):
-        """Let ``both``, of the state beside its tangent, have taken these steps; from what `push` is given."""
+        """Let ``both``, of the state beside its tangent, take these steps, from what `push` is given."""
         cdef double[::1] y_dot = np.array(first_dot, np.float64)
         cdef double[:, ::1] Y_dot = np.zeros((0 if self.points is None else len(self.points), self.n))
         cdef Py_ssize_t step, i, n = self.n
