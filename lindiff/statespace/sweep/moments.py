@@ -16,7 +16,7 @@ from lindiff.statespace import composed
 from lindiff.statespace.model import System, of_steps
 from lindiff.statespace.sweep.any_order import system_of
 from lindiff.statespace.sweep.backward import restore
-from lindiff.statespace.sweep.derivatives import Quantities, filter_sums, swept
+from lindiff.statespace.sweep.derivatives import Quantities, filter_sums, is_plain, swept
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.likelihood import from_sums
 from lindiff.statespace.sweep.plan import Plan
@@ -53,18 +53,14 @@ def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
     if not system.is_plain and plan.kind is not Sweeps:
         return composed.filter_moments(system, name)
     y, A, B, Q, R, m, P, c = arrays
-    if not system.is_plain:
-        sums = filter_sums(*arrays, plan=plan)
-        states, covs = swept(*arrays, plan=plan, of=FILTERED)
-        predicted_covs, error_covs = _predicted(covs, A, B, Q, R, P)
+    if plan.kind is Sweeps:
+        sums, (states, *covs) = _sums_and(arrays, plan, FILTERED)
+        covs += _predicted(*covs, *_of_first_series((A, B, Q, R, P), plan))
+        covs, predicted_covs, error_covs = (_of_each_series(x, plan) for x in covs)
     else:
         sweeps = plan.kind(arrays, plan)
-        sums = sweeps.sums()
-        if plan.kind is Sweeps:
-            states, covs, predicted_covs, error_covs = _of_groups(sweeps, _filtered_by_group)
-        else:
-            states, covs = sweeps.filtered()
-            predicted_covs, error_covs = _predicted(covs, A, B, Q, R, P)
+        sums, (states, covs) = sweeps.sums(), sweeps.filtered()
+        predicted_covs, error_covs = _predicted(covs, A, B, Q, R, P)
     following = (A @ states[..., None])[..., 0]
     following = following if c is None else following + c
     start = np.broadcast_to(m[:, None], (len(y), 1, m.shape[-1]))
@@ -84,28 +80,17 @@ def _filtered_fields(system: System, name: str) -> tuple[Any, ...]:
 
 
 def _filtered(sweeps: Sweeps) -> tuple[Any, Any]:
-    """Filtered means (S, T, n) and covariances (S, T, n, n)."""
-
-    def of_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any]:
-        covs = sweep.filtered_covariances()
-        return np.transpose(sweep.means, (2, 0, 1)), np.broadcast_to(covs, (k, *covs.shape))
-
-    return _of_groups(sweeps, of_group)
+    """Filtered means (S, T, n), and covariances of each group (G, T, n, n)."""
+    return _by_group(sweeps, lambda sweep, _: (sweep.means, sweep.filtered_covariances()))
 
 
 def _composed_filtered(*arrays: Any, plan: Plan) -> tuple[Any, Any]:
     """The same in functions that dispatch."""
-    return composed.filter_moments(system_of(arrays, plan), plan.name)[3:5]
+    means, covs = composed.filter_moments(system_of(arrays, plan), plan.name)[3:5]
+    return means, *_of_first_series((covs,), plan)
 
 
 FILTERED = Quantities(_filtered, Sweeps.pull_filtered, _composed_filtered, whole=True)
-
-
-def _filtered_by_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, ...]:
-    """Means (k, T, n) of the filtered states of a group, and all its covariances, views of one array each."""
-    covs = sweep.filtered_covariances()
-    shared = covs, *_predicted(covs, *parameters)
-    return np.transpose(sweep.means, (2, 0, 1)), *(np.broadcast_to(x, (k, *x.shape)) for x in shared)
 
 
 def _predicted(covs: Any, A: Any, B: Any, Q: Any, R: Any, P: Any) -> tuple[Any, Any]:
@@ -126,38 +111,36 @@ def _full(R: Any) -> Any:
 def smoother_moments(system: System, name: str) -> tuple[Any, ...]:
     """The fields of `SmootherResult` with an axis of series."""
     arrays, plan = planned(system, name)
+    if not system.is_plain and plan.kind is not Sweeps:
+        return composed.smoother_moments(system, name)
     sweeps = settled(plan, partial(plan.kind, tuple(map(value, arrays))), plan.kind.sums)
-    if not system.is_plain:
-        if plan.kind is not Sweeps:
-            return composed.smoother_moments(system, name)
-        loglikelihood = from_sums(filter_sums(*arrays, plan=sweeps.plan), system)
-        return loglikelihood, *swept(*arrays, plan=sweeps.plan, of=SMOOTHED)
+    if plan.kind is Sweeps:
+        sums, (states, covs) = _sums_and(arrays, sweeps.plan, SMOOTHED, sweeps)
+        return from_sums(sums, system), states, _of_each_series(covs, plan)
     sums = sweeps.sums()
-    result = from_sums(sums, system)
-    if plan.kind is not Sweeps:
-        return result, *_each_smoothed(sweeps, *sums[1:3])
-    return result, *_smoothed(sweeps)
+    return from_sums(sums, system), *_each_smoothed(sweeps, *sums[1:3])
 
 
 def _smoothed(sweeps: Sweeps) -> tuple[Any, Any]:
-    """Means (S, T, n) and covariances (S, T, n, n)."""
-    return _of_groups(sweeps, _smoothed_by_group)
+    """Smoothed means (S, T, n), and covariances of each group (G, T, n, n)."""
+    return _by_group(sweeps, _smoothed_of_group)
+
+
+def _smoothed_of_group(sweep: Any, parameters: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Means (T, n, k) and covariances (T, n, n) of k series."""
+    M, V = sweep.smooth()[:2]
+    if isinstance(sweep, Sweep):
+        restore(V, sweep.filtered_covariances(), parameters[0], parameters[2])
+    return M, V
 
 
 def _composed_smoothed(*arrays: Any, plan: Plan) -> tuple[Any, Any]:
     """The same in functions that dispatch."""
-    return composed.smoother_moments(system_of(arrays, plan), plan.name)[1:]
+    _, means, covs = composed.smoother_moments(system_of(arrays, plan), plan.name)
+    return means, *_of_first_series((covs,), plan)
 
 
 SMOOTHED = Quantities(_smoothed, Sweeps.pull_smoothed, _composed_smoothed, whole=True)
-
-
-def _smoothed_by_group(sweep: Any, parameters: tuple[Any, ...], k: int) -> tuple[Any, Any]:
-    """Means (k, T, n) and covariances (k, T, n, n) of the smoothed states of a group."""
-    M, V = sweep.smooth()[:2]
-    if isinstance(sweep, Sweep):
-        restore(V, sweep.filtered_covariances(), parameters[0], parameters[2])
-    return np.transpose(M, (2, 0, 1)), np.broadcast_to(V, (k, *V.shape))
 
 
 def _each_smoothed(sweeps: Any, s: Any, C: Any) -> tuple[Any, Any]:
@@ -189,11 +172,37 @@ def forecast_moments(system: System, steps: int, name: str) -> tuple[Any, ...]:
 # -- groups ------------------------------------------------------------------------------------------------
 
 
-def _of_groups(sweeps: Sweeps, results: Callable[[Any, tuple[Any, ...], int], tuple[Any, ...]]) -> Any:
-    """The results of all series, from those of each group's sweep, parameters and number of series."""
+def _sums_and(arrays: tuple[Any, ...], plan: Plan, of: Quantities, sweeps: Any = None) -> tuple[Any, Any]:
+    """The sums, and other quantities of arrays or Variables; of plain ones by the sweeps that have run."""
+    if is_plain(*arrays):
+        sweeps = plan.kind(arrays, plan) if sweeps is None else sweeps
+        return sweeps.sums(), of.values(sweeps)
+    return filter_sums(*arrays, plan=plan), swept(*arrays, plan=plan, of=of)
+
+
+def _by_group(sweeps: Sweeps, results: Callable[[Any, tuple[Any, ...]], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Means (S, T, n) and covariances (G, T, n, n) from those of the k series of each group, (T, n, k) and
+    (T, n, n), which its sweep and parameters give."""
     places = [series for series, _ in sweeps.plan.groups]
-    groups = zip(sweeps.sweeps, places, strict=True)
-    parts = [
-        results(sweep, shared_parameters(sweeps.arrays, series), len(series)) for sweep, series in groups
+    pairs = [
+        results(sweep, shared_parameters(sweeps.arrays, series))
+        for sweep, series in zip(sweeps.sweeps, places, strict=True)
     ]
-    return composed.in_order(parts, places)
+    (means,) = composed.in_order([(np.transpose(M, (2, 0, 1)),) for M, _ in pairs], places)
+    return means, pairs[0][1][None] if len(pairs) == 1 else np.stack([V for _, V in pairs])
+
+
+def _of_first_series(arrays: tuple[Any, ...], plan: Plan) -> tuple[Any, ...]:
+    """What the first series of each group has of arrays (1 or S, ...)."""
+    if len(plan.groups) == 1:
+        return tuple(x[:1] for x in arrays)
+    first = [series[0] for series, _ in plan.groups]
+    return tuple(x if x.shape[0] == 1 else x[first] for x in arrays)
+
+
+def _of_each_series(x: Any, plan: Plan) -> Any:
+    """What series have of an array of groups (G, ...), views where there is one group."""
+    if len(plan.groups) == 1:
+        return np.broadcast_to(x, (len(plan.groups[0][0]), *x.shape[1:]))
+    order = np.argsort(np.concatenate([series for series, _ in plan.groups]))
+    return x[np.repeat(np.arange(len(x)), [len(series) for series, _ in plan.groups])[order]]

@@ -84,27 +84,35 @@ class Sweeps:
         return self._added(lambda series, sweep: sweep.pull_steps(terms_bar[series].T, wanted), wanted)
 
     def pull_filtered(self, bars: tuple[Any, Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        """The same from those of filtered means (S, T, n) and covariances (S, T, n, n)."""
-        return self._added(
-            lambda series, sweep: sweep.pull_steps(
-                np.zeros_like(sweep.quad), wanted, filtered_bar=_of_group(bars, series)
-            ),
-            wanted,
-        )
+        """The same from those of filtered means (S, T, n), and of the covariances of groups (G, T, n, n)."""
+
+        def pulled(series: Any, sweep: Any, V_bar: Any) -> Any:
+            of_moments = np.moveaxis(bars[0][series], 0, -1), symmetric_part(V_bar)
+            return sweep.pull_steps(np.zeros_like(sweep.quad), wanted, filtered_bar=of_moments)
+
+        return self._added(pulled, wanted, bars[1])
 
     def pull_smoothed(self, bars: tuple[Any, Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        """The same from those of smoothed means (S, T, n) and covariances (S, T, n, n)."""
+        """The same from those of smoothed means (S, T, n), and of the covariances of groups (G, T, n, n)."""
         d = len(self.plan.diffuse)
 
-        def pulled(series: Any, sweep: Any) -> Any:
-            return pull_smoothed(sweep.augmented() if d else sweep, _of_group(bars, series), d, wanted)
+        def pulled(series: Any, sweep: Any, V_bar: Any) -> Any:
+            of_moments = np.moveaxis(bars[0][series], 0, -1), symmetric_part(V_bar)
+            return pull_smoothed(sweep.augmented() if d else sweep, of_moments, d, wanted)
 
-        return self._added(pulled, wanted)
+        return self._added(pulled, wanted, bars[1])
 
-    def _added(self, pulled: Callable[[Any, Any], Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        """The cotangents that the sweeps over groups give, in the shapes of the arrays."""
-        items = list(zip(self.plan.groups, self.sweeps, strict=True))
-        found = self._each(lambda item: pulled(item[0][0], item[1]), items)
+    def _added(
+        self, pulled: Callable[..., Any], wanted: tuple[bool, ...], *of_groups: Any
+    ) -> tuple[Any, ...]:
+        """The cotangents that the sweeps over groups give, in the shapes of the arrays.
+
+        ``pulled`` gets the series and the sweep of each group, and what it has of other arrays.
+        """
+        groups = [series for series, _ in self.plan.groups]
+        found = self._each(
+            lambda item: pulled(*item), list(zip(groups, self.sweeps, *of_groups, strict=True))
+        )
         dtype = self.arrays[0].dtype
         result = [
             np.zeros(x.shape, dtype) if want and x is not None else None
@@ -142,12 +150,6 @@ class Sweeps:
             return list(pool.map(function, items))
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _of_group(bars: tuple[Any, Any], series: Any) -> tuple[Any, Any]:
-    """The cotangents of means (T, n, k) and of covariances (T, n, n) of series that share these."""
-    means, covariances = bars
-    return np.moveaxis(means[series], 0, -1), symmetric_part(covariances[series].sum(axis=0))
 
 
 def _kernel_arrays(arrays: tuple[Any, ...], series: Any, plan: Plan) -> tuple[Any, ...]:

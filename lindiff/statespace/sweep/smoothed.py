@@ -75,18 +75,20 @@ def pull_smoothed(sweep: Sweep, bars: tuple[Any, Any], units: int, wanted: Any) 
     A, of = sweep.arrays[1], _predicted(sweep)
     r, N, r_after, N_after = _backward(of)
     M_bar, V_bar = bars
-    gram_bar = np.zeros((of.v.shape[-1],) * 2, of.v.dtype)
+    of_squares = 0.0
     if units:
-        M_bar, gram_bar = _of_columns(sweep.gram, of.m + of.P @ r, M_bar, V_bar, units)
+        M_bar, s_bar, C_bar = _of_columns(sweep.gram, of.m + of.P @ r, M_bar, V_bar, units)
+        of_squares = _of_squares(of.e, s_bar, C_bar)
     r_bar, N_bar = _recursion(of.Phi, of.P @ M_bar, -of.P @ V_bar @ of.P)
     Phi_bar = r_after @ transposed(r_bar) + 2 * N_after @ of.Phi @ N_bar
     Phi_B = Phi_bar @ transposed(of.B)
     K_bar, e_bar = -transposed(A) @ Phi_B, of.B @ r_bar
     WK_bar, onto_W = of.W @ transposed(K_bar), of.C @ K_bar + e_bar @ transposed(of.v)
     W_bar = of.B @ N_bar @ transposed(of.B) + symmetric_part(onto_W)
-    of_squares = of.e @ gram_bar
-    S_bar = -of.W @ W_bar @ of.W - of_squares @ transposed(of.e)
-    v_bar = of.W @ e_bar + 2 * of_squares
+    S_bar = -of.W @ W_bar @ of.W
+    v_bar = of.W @ e_bar
+    if units:
+        S_bar, v_bar = S_bar - of_squares @ transposed(of.e), v_bar + 2 * of_squares
     m_bar = M_bar - transposed(of.B) @ v_bar
     onto_P = M_bar @ transposed(r) - 2 * V_bar @ of.P @ N + transposed(of.B) @ WK_bar
     P_bar = V_bar + symmetric_part(onto_P) + transposed(of.B) @ S_bar @ of.B
@@ -159,8 +161,8 @@ def _recursion(Phi: Any, x: Any, X: Any) -> tuple[Any, Any]:
     return run.means, run.filtered_covariances()
 
 
-def _of_columns(gram: Any, M: Any, M_bar: Any, V_bar: Any, units: int) -> tuple[Any, Any]:
-    """The cotangents of the smoothed columns M (T, n, k + d), and of their products in the filter.
+def _of_columns(gram: Any, M: Any, M_bar: Any, V_bar: Any, units: int) -> tuple[Any, Any, Any]:
+    """The cotangents of the smoothed columns M (T, n, k + d), of s and of C.
 
     ``Ū = M̄ δᵀ + 2 V̄ U C⁻¹, δ̄ = Σ Uᵀ M̄, s̄ = -δ̄ᵀ C⁻¹, C̄ = -C⁻¹ Σ Uᵀ V̄ U C⁻¹ - sym(C⁻¹ δ̄ δᵀ)``.
     """
@@ -170,8 +172,12 @@ def _of_columns(gram: Any, M: Any, M_bar: Any, V_bar: Any, units: int) -> tuple[
     delta, UV_bar = -cov @ s.T, transposed(U) @ V_bar
     U_bar = M_bar @ delta.T + 2 * transposed(UV_bar) @ cov
     delta_bar = np.sum(transposed(U) @ M_bar, axis=0)
-    gram_bar = np.zeros((k + units, k + units), gram.dtype)
-    gram_bar[:k, k:] = -0.5 * delta_bar.T @ cov
-    gram_bar[k:, :k] = gram_bar[:k, k:].T
-    gram_bar[k:, k:] = -cov @ np.sum(UV_bar @ U, axis=0) @ cov - symmetric_part(cov @ delta_bar @ delta.T)
-    return np.concatenate([M_bar, U_bar], axis=-1), gram_bar
+    s_bar = -delta_bar.T @ cov
+    C_bar = -cov @ np.sum(UV_bar @ U, axis=0) @ cov - symmetric_part(cov @ delta_bar @ delta.T)
+    return np.concatenate([M_bar, U_bar], axis=-1), s_bar, C_bar
+
+
+def _of_squares(e: Any, s_bar: Any, C_bar: Any) -> Any:
+    """Half of the derivative of ``⟨s̄, s⟩ + ⟨C̄, C⟩`` by the v of a step with ``e = W v``, (T, p, k + d)."""
+    data, units = e[..., : len(s_bar)], e[..., len(s_bar) :]
+    return np.concatenate([0.5 * units @ s_bar.T, 0.5 * data @ s_bar + units @ C_bar], axis=-1)
