@@ -110,6 +110,9 @@ FUNCTIONS: dict[str, tuple[Any, int]] = {
     "real parts": (lambda x: parts_of_complex(x), 16),
     "an imaginary part": (lambda x: np.sum(x * 1j).imag * x[:1], 6),
     "split": (lambda x: np.split(x, 2)[1] * 2, 3),
+    "numbers of Python's": (lambda x: x * np.abs(1j * x[0]), 11),
+    "computed with": (lambda x: x + 1e-8 * ((2 - 1j * x[0]) ** 2 / (1 + 1j)).conjugate().imag, 11),
+    "beside arrays": (lambda x: x + 1e-8 * np.where(x > 0, 1j * np.sum(x), 1j**x).imag, 36),
 }
 
 
@@ -581,10 +584,12 @@ def test_an_infinity_beside_an_entry_of_another_way():
     np.testing.assert_array_equal(row, [np.inf, 0, 0, 5])
 
 
-def test_missed_entries_are_noticed_beside_nan():
-    def f(x):  # what a number of Python's makes of x[0] is not followed
-        return np.stack([x[1] * x[0], x[1]]) * np.exp(1j * x[2]).real
+def test_missed_entries_are_noticed_beside_nan(monkeypatch):
+    def f(x):
+        return np.stack([x[1] * x[0], x[1]]) * np.exp(x[2])
 
+    found = Found(scipy.sparse.csr_array(np.array([[1, 1, 0], [0, 1, 0]], bool)), False)
+    monkeypatch.setattr("lindiff.transforms.sparse.found_by", lambda f, x, *others: found)
     with pytest.raises(TypeError, match="does not do the same when it is called again"):
         ld.jacobian(f, sparse=True)(np.array([np.nan, 1.2, -0.7]))
 

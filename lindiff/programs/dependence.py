@@ -129,7 +129,7 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
     x = np.asarray(x)
     if _may_overlap(x):  # numbers in one cell are arguments of their own
         x = x.copy()
-    program: Program[..., Any] = Program(function, warns=False)
+    program: Program[..., Any] = Program(function, warns=False, keeps_numbers=True)
     y = program(x, *others)
     known = program.contents()[0]
     met = next(iter(known.values()), None)

@@ -66,6 +66,8 @@ class Program(Calls, Generic[P, R]):
         that keeps little memory, and so does the program.
     warns : bool
         Tell the user where it runs without a program after all.  Not where he has not asked for one.
+    keeps_numbers : bool
+        Record NumPy's numbers where operations give Python's, for who looks at the steps and runs none.
     """
 
     if TYPE_CHECKING:
@@ -73,13 +75,18 @@ class Program(Calls, Generic[P, R]):
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     def __init__(
-        self, function: Callable[P, R], otherwise: Callable[P, R] | None = None, warns: bool = True
+        self,
+        function: Callable[P, R],
+        otherwise: Callable[P, R] | None = None,
+        warns: bool = True,
+        keeps_numbers: bool = False,
     ) -> None:
         super().__init__(function)
         functools.update_wrapper(self, function)
         self.otherwise: Callable[..., Any] = function if otherwise is None else otherwise
         self.recomputes = otherwise is not None
         self.warns = warns
+        self.keeps_numbers = keeps_numbers
         self.name = getattr(function, "__qualname__", str(function))
         self._known: dict[Any, Known] = {}
         self._derivatives: dict[Any, Program[..., Any]] = {}
@@ -335,7 +342,7 @@ class Program(Calls, Generic[P, R]):
             return self.otherwise(*args, **kwargs)
         begun.append(surroundings)
         arrays = [x for x in leaves if is_array(x)]
-        recording = Recording()
+        recording = Recording(self.keeps_numbers)
         holders = sys.getrefcount(recording)
         before = [np.array(x, copy=True) for x in arrays]
         try:

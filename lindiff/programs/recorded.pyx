@@ -835,6 +835,8 @@ cdef class Results(Leaf):
         cdef Left left
         if x is None:
             return x
+        if self.operands.recording.keeps_numbers and isinstance(x, (float, complex)):
+            x = np.asarray(x)[()]
         if not cnp.PyArray_CheckExact(x) and not is_number(x):
             if is_generic(x) or not isinstance(x, KNOWN):
                 raise Unrecordable(f"a result that is a {type(x).__name__}")

@@ -31,6 +31,7 @@ cdef class Recording:
     cdef readonly object number
     cdef readonly bint writes_arguments
     cdef readonly bint ended
+    cdef readonly bint keeps_numbers
     cdef public object reason
     cdef public object raised
     cdef list loans       # weak references; None when the run is over

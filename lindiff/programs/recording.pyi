@@ -27,6 +27,9 @@ numbers: Iterator[int]
 
 class Recording:
     number: int
+    keeps_numbers: bool
+
+    def __init__(self, keeps_numbers: bool = False) -> None: ...
     def tells_of_loans(self) -> bool: ...
     steps: list[Instruction | Leaving]
     forms: list[Form]

@@ -151,9 +151,12 @@ cdef class Recording:
         Why it has been given up: no program repeats what the function does.
     raised : Exception or None
         What an operation has raised last.
+    keeps_numbers : bool
+        Python's numbers that operations give do not leave, but are recorded as NumPy's.
     """
 
-    def __cinit__(self):
+    def __cinit__(self, bint keeps_numbers=False):
+        self.keeps_numbers = keeps_numbers
         self.steps, self.forms, self.lines, self.roots = [], [], [], []
         self.captured, self.loans = [], []
         self.number = next(numbers)
