@@ -956,6 +956,33 @@ def test_complex_numbers_of_any_precision(of):
     np.testing.assert_allclose(g(x), np.exp(1j * x))
 
 
+def same_signs(x, y):
+    """Whether numbers are the same, zeros and NaN too."""
+    if np.iscomplexobj(x) or np.iscomplexobj(y):
+        return same_signs(np.real(x), np.real(y)) and same_signs(np.imag(x), np.imag(y))
+    is_nan = np.isnan(x)
+    return np.array_equal(x, y, equal_nan=True) and np.all(is_nan | (np.signbit(x) == np.signbit(y)))
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+@pytest.mark.parametrize("n", [2, 3000])
+def test_signs_of_zeros_in_results(dtype, n):
+    x = np.repeat(np.array([0.0, -0.0, 1.5, -2.0, np.inf, np.nan]), n).astype(dtype)
+    for text, by_numpy in (
+        ("f[i] = x[i]", lambda x: x),
+        ("f[i] = -x[i]", lambda x: -x),
+        ("f[i] = x[i]*x[i]", lambda x: x * x),
+        ("f[i] = x[i] + x[i]", lambda x: x + x),
+        ("f[i] = sin(x[i])", np.sin),
+        ("f[i, j] = x[i]*y[j]", lambda x: np.outer(x, -x[:7])),
+    ):
+        with np.errstate(all="ignore"):
+            given = (x, -x[:7]) if "y" in text else (x,)
+            assert same_signs(ld.tensor(text)(*given), by_numpy(x)), text
+    assert np.signbit(ld.tensor("f = x*y")(-0.0, 1.0))
+    assert not np.signbit(ld.tensor("f = sum[i] x[i]")(np.full(3, -0.0)))  # as NumPy's
+
+
 @pytest.mark.parametrize("change", ["x[i] + 0j", "x[i] - 0j", "0j + x[i]", "x[i]*(1+0j)", "x[i]/(1+0j)"])
 def test_numbers_that_change_nothing_but_the_kind_of_numbers(change):
     f, x = ld.tensor(f"f[i] = sqrt({change})"), np.array([1.0, -4.0])

@@ -12,7 +12,7 @@ from lindiff.tensor.contracting import Contracting
 from lindiff.tensor.gemm import Product
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import Names
-from lindiff.tensor.plans import IDENTITY, Plan, planned
+from lindiff.tensor.plans import IDENTITY, Loops, Plan, planned
 from lindiff.tensor.products import is_product_of_matrices
 from lindiff.tensor.updates import Update
 from lindiff.tensor.views import Elementwise
@@ -102,7 +102,7 @@ class Filling:
     def _filled(self, passes: list[tuple[Update, Plan]], arrays: list[Any]) -> Any:
         plans = [plan for _, plan in passes]
         first = plans[0] if plans else None
-        if isinstance(first, (Elementwise, Product)) and first.is_whole:
+        if isinstance(first, (Elementwise, Loops, Product)) and first.is_whole:
             out = np.empty(self.shape, self._dtype)
             first.put(arrays, out)
             plans = plans[1:]

@@ -64,6 +64,7 @@ cdef struct Part:          # of the outermost loop, for one thread
     char *to
     char *memory           # blocks of its own
     int number, count
+    bint puts              # instead of combining with what is there
 
 
 @cython.final
@@ -115,7 +116,7 @@ cdef class Nest:
     cdef int64_t *out
     cdef size_t room            # bytes of blocks that a thread needs
     cdef double nanoseconds
-    cdef Loop combine, multiply
+    cdef Loop combine, multiply, positive
     cdef int free, tiled
     cdef Level hull
     cdef double identity
@@ -173,15 +174,16 @@ cdef class Nest:
         self.out = start + <Py_ssize_t>places[self.depth + self.count]
         self.hull.lower, self.hull.upper, self.hull.congruences = len(hull[0]), len(hull[1]), 0
         self.hull.forms = start + <Py_ssize_t>places[self.depth + self.count + 1]
-        if not find_loop(combine, kind, &self.combine) or not find_loop(np.multiply, kind, &self.multiply):
+        if not (find_loop(combine, kind, &self.combine) and find_loop(np.multiply, kind, &self.multiply)
+                and find_loop(np.positive, kind, &self.positive)):
             raise ValueError(f"{combine.__name__} has no loop for these numbers")
         # a block for each input, one for a product, one for sums, and those of programs
         for program in self.programs:
             slots = max(slots, (<Program>program).slots)
         self.room = (self.count + 2 + slots) * INNERMOST * 16
 
-    def run(self, list arrays, cnp.ndarray out):
-        """Reduce into what is in ``out``."""
+    def run(self, list arrays, cnp.ndarray out, bint puts=False):
+        """Reduce into what is in ``out``; or put there what nothing is summed of, whatever is in it."""
         cdef int k, count = threads_for(self.nanoseconds)
         cdef Part parts[MOST_THREADS]
         cdef char *memory = <char *>PyMem_Malloc(count * self.room)
@@ -196,7 +198,7 @@ cdef class Nest:
         for k in range(count):
             parts[k].nest, parts[k].programs = <void *>self, programs
             parts[k].to, parts[k].memory = cnp.PyArray_BYTES(out), memory + k * self.room
-            parts[k].number, parts[k].count = k, count
+            parts[k].number, parts[k].count, parts[k].puts = k, count, puts
         try:
             with nogil:
                 run_tasks(run_part, <char *>parts, sizeof(Part), count)
@@ -366,7 +368,9 @@ cdef class Nest:
                 self.fill(input, at, n, step, buffer)
                 operands[k].data, operands[k].step = buffer, self.size
         out.data, out.step = to, to_step
-        if self.body >= 0:
+        if part.puts:
+            self.put_block(operands, &out, n)
+        elif self.body >= 0:
             combine(&self.combine, &operands[self.body], &out, n)
         elif self.kind == cnp.NPY_DOUBLE:
             add_product[double](&operands[self.first], &operands[self.second], &out, n, 0.0)
@@ -374,6 +378,21 @@ cdef class Nest:
             add_product[float](&operands[self.first], &operands[self.second], &out, n, 0.0)
         else:
             self.add_complex_product(&operands[self.first], &operands[self.second], &out, n, part)
+        return 0
+
+    cdef int put_block(self, const Operand *operands, const Operand *out, int64_t n) noexcept nogil:
+        """The body itself."""
+        cdef char *args[3]
+        cdef cnp.npy_intp steps[3]
+        cdef cnp.npy_intp length = n
+        cdef const Loop *loop = &self.multiply if self.body < 0 else &self.positive
+        cdef int k, count = 2 if self.body < 0 else 1
+        cdef int given[2]
+        given[0], given[1] = self.first if self.body < 0 else self.body, self.second
+        for k in range(count):
+            args[k], steps[k] = operands[given[k]].data, operands[given[k]].step
+        args[count], steps[count] = out.data, out.step
+        loop.function(args, &length, steps, loop.data)
         return 0
 
     cdef int add_complex_product(self, const Operand *x, const Operand *y, Operand *out, int64_t n,

@@ -63,15 +63,21 @@ Forms: TypeAlias = list[list[int]]
 
 @dataclass
 class Loops:
-    """An update as loops: the nest, the numbers in it, and the loops' names, outermost first."""
+    """An update as loops: the nest, the numbers in it, the loops' names, outermost first, and whether there
+    is `put`."""
 
     nest: Nest
     numbers: list[Any]
     loops: list[str]
+    is_whole: bool
 
     def run(self, arrays: list[Any], out: Any) -> None:
         """Combine with what is in ``out``."""
         self.nest.run([*arrays, *self.numbers], out)
+
+    def put(self, arrays: list[Any], out: Any) -> None:
+        """Write all of ``out``, whatever is in it."""
+        self.nest.run([*arrays, *self.numbers], out, True)
 
 
 # What carries out an update, of a list of arrays.
@@ -107,8 +113,9 @@ def planned(
     views = elementwise(update, layouts, places, out, COMBINE[update.kind])
     if views is not None:
         return views
+    is_whole = update.is_whole(out.shape)
     update, layouts, out = fused(update, layouts, out)
-    return _Planner(update, layouts, places, out).plan()
+    return _Planner(update, layouts, places, out, is_whole).plan()
 
 
 @dataclass
@@ -117,6 +124,7 @@ class _Planner:
     layouts: Mapping[str, Layout]
     places: Mapping[str, int]
     out: Layout
+    is_whole: bool
     loops: list[str] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)
     stages: list[Any] = field(default_factory=list)
@@ -150,7 +158,7 @@ class _Planner:
             self.out.dtype.num,
             self.nanoseconds(),
         )
-        return Loops(nest, self.numbers, self.loops)
+        return Loops(nest, self.numbers, self.loops, self.is_whole)
 
     @property
     def to(self) -> Affine:

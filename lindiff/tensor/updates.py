@@ -83,6 +83,17 @@ class Update:
         """Whether its conditions are bounds of single loops alone."""
         return all(len(c.form.names) == 1 and c.kind == ">=" for c in self.conditions)
 
+    def is_whole(self, shape: tuple[int, ...]) -> bool:
+        """Whether it says each number of a tensor of this shape once, without a sum."""
+        boxes = intervals(self.conditions, self.free)
+        return (
+            boxes is not None
+            and not self.summed
+            and self.is_in_box
+            and self.subscripts == tuple(map(affine, self.free))
+            and all(box == (0, size - 1) for box, size in zip(boxes.values(), shape, strict=True))
+        )
+
     def substituted(self, by: Mapping[str, AffineLike]) -> Update:
         """With forms in the place of loops; which loops there are then, the caller says."""
         return replace(

@@ -101,9 +101,7 @@ def elementwise(
         return None
     if any(form.denominator() != 1 for x in elements for form in x.subscripts):
         return None
-    is_whole = update.subscripts == tuple(map(affine, update.free)) and all(
-        box == (0, size - 1) for box, size in zip(boxes.values(), out.shape, strict=True)
-    )
+    is_whole = update.is_whole(out.shape)
     if len(elements) == 2 and not is_whole:
         return None
     sources = [(places[x.array], _View.of(x.subscripts, layouts[x.array], boxes)) for x in elements]
