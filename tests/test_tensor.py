@@ -983,6 +983,48 @@ def test_signs_of_zeros_in_results(dtype, n):
     assert not np.signbit(ld.tensor("f = sum[i] x[i]")(np.full(3, -0.0)))  # as NumPy's
 
 
+WHAT_CHANGES_ZEROS = [
+    *("x[i] + 0", "0.0 + x[i]", "x[i] + (-0.0)", "x[i] - 0", "x[i] - (-0.0)", "0 - x[i]", "x[i] - x[i]"),
+    *("1*x[i]", "x[i]*(-1)", "(-1)*x[i]", "x[i]/1", "x[i]/(-1)", "-(-x[i])", "-(x[i] - x[i])", "0*x[i]"),
+    *("-(x[i] + x[i])", "(-2)*x[i]", "-x[i]*x[i]", "x[i]*(x[i]*x[i])", "-x[i]/x[i]", "1 - (1 - x[i])"),
+    *("x[i]**1", "x[i]**2", "x[i]**1.0", "x[i]**2.0", "x[i]**(-1)"),
+]
+
+
+@pytest.mark.parametrize("text", WHAT_CHANGES_ZEROS)
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+def test_what_changes_the_signs_of_zeros_is_computed(text, dtype):
+    parts = [0.0, -0.0, 2.0, -3.0]
+    x = np.array(parts if dtype in "fd" else [complex(a, b) for a in parts for b in parts], dtype)
+    with np.errstate(all="ignore"):
+        for function in ("", "sqrt", "log", "reciprocal"):
+            whole = f"{function}({text})"
+            expected = eval(whole.replace("[i]", ""), {"x": x, **vars(np)})
+            assert same_signs(ld.tensor(f"f[i] = {whole}")(x), expected), whole
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f[i] = 0*x[i]", [0, np.nan, 0]),
+        ("f[i] = y[i] + x[i]*0", [1, np.nan, 1]),
+        ("f[i] = [0 < i]*0*x[i] + y[i]", [1, np.nan, 1]),
+        ("f = 0*sum[k] x[k]*y[k]", np.nan),
+        ("f[i] = sum[k] 0*x[i]*y[k]", [0, np.nan, 0]),
+        ("f[i] = max[k] 0*x[i]*y[k]", [0, np.nan, 0]),
+    ],
+)
+def test_arrays_beside_a_factor_of_zero(text, expected):
+    f, given = ld.tensor(text), {"x": np.array([1.0, np.inf, 2.0])}
+    if "y" in text:
+        given["y"] = np.ones(3)
+    assert set(f.arguments) == set(given)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(f(**given), expected)
+        gradient = ld.grad(lambda x: np.sum(f(**{**given, "x": x})))(given["x"])
+    np.testing.assert_array_equal(gradient, 0)
+
+
 @pytest.mark.parametrize("change", ["x[i] + 0j", "x[i] - 0j", "0j + x[i]", "x[i]*(1+0j)", "x[i]/(1+0j)"])
 def test_numbers_that_change_nothing_but_the_kind_of_numbers(change):
     f, x = ld.tensor(f"f[i] = sqrt({change})"), np.array([1.0, -4.0])

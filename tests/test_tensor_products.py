@@ -55,7 +55,7 @@ def agrees(f: Any, expected: Any, *arrays: Any, rtol: float = 1e-12) -> None:
         ("f[j] = sum[k] y[k]*x[k,j]", [(50,), (50, 60)], [Product]),
         ("f[i,j] = x[i]*y[j]", [(80,), (60,)], [Elementwise]),
         ("f[i,j] = x[i]*y[j]", [(60,), (60,)], [Loops]),
-        ("f[i,j] = x[j,i]*1", [(80, 60)], [Elementwise]),
+        ("f[i,j] = x[j,i]", [(80, 60)], [Elementwise]),
         ("f[i] = sum[k] x[i,k]*x[i,k]", [(60, 50)], [Loops]),
         ("f[i,j] = sum[k] x[i,k]*y[k,j]", [(3, 4), (4, 5)], [Loops]),
     ],

@@ -21,8 +21,9 @@ __all__ = ["perhaps", "read", "some", "unit_step"]
 # What the loops of a program take: truth values, and real and complex numbers of two precisions.
 _TYPES = "?fdFD"
 _CASTS = {("?", "f"), ("?", "d"), ("?", "F"), ("?", "D"), ("f", "d"), ("f", "F"), ("f", "D"), ("d", "D")}
-# What NumPy's operator ** does for these exponents.
+# What NumPy's operator ** does for these exponents, of complex numbers for these of one type alone.
 _POWERS: dict[Any, np.ufunc] = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
+_POWERS_OF_COMPLEX = {(int, 2), (int, -1), (float, 0.5)}
 
 
 class Unreadable(Exception):
@@ -51,7 +52,8 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         return self.formula.where(*args)
 
     def __pow__(self, exponent: Any) -> Symbol:
-        if isinstance(exponent, (int, float)) and exponent in _POWERS:
+        is_known = isinstance(exponent, (int, float)) and exponent in _POWERS
+        if is_known and (self.dtype.kind == "f" or (type(exponent), exponent) in _POWERS_OF_COMPLEX):
             return self.formula.call(_POWERS[exponent], (self,))
         return self.formula.call(np.power, (self, exponent))
 

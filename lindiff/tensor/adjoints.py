@@ -18,6 +18,7 @@ import numpy as np
 
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.expressions import (
+    ONE,
     Access,
     Apply,
     Condition,
@@ -27,6 +28,7 @@ from lindiff.tensor.expressions import (
     at_least,
     is_number,
     substituted,
+    times,
 )
 from lindiff.tensor.names import Names, free_names, size_of_axis
 from lindiff.tensor.partials import conjugate, pulled, pushed
@@ -35,9 +37,9 @@ from lindiff.tensor.statements import (
     NEW_INDICES,
     Statement,
     Term,
+    as_product,
     box_of,
     of_known_shapes,
-    replaced,
     shapes_of,
     tidy,
 )
@@ -123,7 +125,7 @@ class Contributions:
     """What each element of an expression contributes to derivatives: its own slope, without a cotangent."""
 
     def __init__(self, statements: list[Statement], sizes: dict[str, Affine]) -> None:
-        self._made = _Adjoint(statements, lambda name: _COTANGENT, sizes, {})
+        self._made = _Slopes(statements, str, sizes, {})
 
     @property
     def of_value(self) -> list[Statement]:
@@ -131,14 +133,8 @@ class Contributions:
         return self._made.of_value
 
     def of(self, statement: Statement, term: Term) -> Iterator[Contribution]:
-        one = Access(_COTANGENT, tuple(map(affine, statement.indices)))
         for access in accesses(term.body):
-            for found in self._made.contributions(statement, term, access):
-                yield replace(found, body=replaced(found.body, one, Number(1)))
-
-
-# A name that no expression has.
-_COTANGENT = " cotangent"
+            yield from self._made.contributions(statement, term, access)
 
 
 class _Adjoint:
@@ -189,9 +185,8 @@ class _Adjoint:
         return found - {by}
 
     def contributions(self, statement: Statement, term: Term, access: Access) -> Iterator[Contribution]:
-        f_bar = Access(self.bar(statement.name), tuple(map(affine, statement.indices)))
         share = self.share(statement, term)
-        x_bar = f_bar * (conjugate(share) if self.conjugated else share)
+        x_bar = times(self.cotangent(statement), conjugate(share) if self.conjugated else share)
         body = pulled(term.body, access, x_bar, True, self.conjugated)
         if is_number(body, 0):
             return
@@ -201,6 +196,9 @@ class _Adjoint:
         conditions = (*statement.box(), *term.domain)
         indices = (*statement.indices[::-1], *term.summed[::-1])
         yield Contribution(access, indices, conditions, body, alone)
+
+    def cotangent(self, statement: Statement) -> Scalar:
+        return Access(self.bar(statement.name), tuple(map(affine, statement.indices)))
 
     def share(self, statement: Statement, term: Term) -> Scalar:
         """The derivative of a reduction by each of its numbers."""
@@ -238,7 +236,7 @@ class _Adjoint:
     def ties(self, statement: Statement, term: Term, is_extreme: Scalar) -> Access:
         """How many numbers are the largest: these share a derivative."""
         name = self.names.fresh("ties")
-        count = Term("sum", term.summed, term.domain, is_extreme * 1.0)
+        count = Term("sum", term.summed, term.domain, is_extreme)
         self.of_value.append(Statement(name, statement.indices, statement.sizes, (count,)))
         return Access(name, tuple(map(affine, statement.indices)))
 
@@ -299,7 +297,12 @@ class _Adjoint:
         values = {name: x.substituted(shifts) for name, x in values.items()}
         summed = tuple(signed.get(name, back.get(name, name)) for name in solution.unknowns)
         body = substituted(substituted(given.body if summed else given.alone, own), values)
-        return tidy(Term("sum", summed[::-1], tuple(domain), body))
+        return tidy(Term("sum", summed[::-1], tuple(domain), as_product(body)))
+
+
+class _Slopes(_Adjoint):
+    def cotangent(self, statement: Statement) -> Scalar:
+        return ONE
 
 
 def _needed(statements: list[Statement]) -> list[Statement]:
@@ -347,4 +350,4 @@ def _pushed(
     if is_number(total, 0):
         return
     share = extra.share(statement, term)
-    yield tidy(Term("sum", term.summed, term.domain, total * share))
+    yield tidy(Term("sum", term.summed, term.domain, as_product(times(total, share))))

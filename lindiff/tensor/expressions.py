@@ -38,9 +38,13 @@ __all__ = [
     "is_number",
     "is_polynomial",
     "of_python",
+    "plus",
     "product",
     "scalar",
+    "scaled",
+    "simplified",
     "substituted",
+    "times",
     "total",
 ]
 
@@ -305,26 +309,49 @@ def is_number(x: Scalar, value: float) -> bool:
 
 
 def applied(function: Callable[..., Any], *args: Scalar) -> Scalar:
-    """``function(*args)``, without what adds 0 or multiplies by 1."""
-    if function is chain and isinstance(args[0], Number) and args[0].value != 0:
-        return applied(np.multiply, *args)
+    """``function(*args)`` as it stands, of numbers alone their result.
+
+    What adds 0 or multiplies by 1 or -1 says something: ``-0.0 + 0`` is 0.0, and a complex number times -1
+    has another sign of zero than its negative, which is on another side of a branch cut.
+    """
     if all(isinstance(x, Number) for x in args):
         return Number(_of_numbers(function, [x.value for x in args]))  # type: ignore[attr-defined]
-    if function is np.multiply:
-        x, y = args
-        if is_number(x, 0) or is_number(y, 0):
-            return ZERO
-        if is_number(x, -1) or is_number(y, -1):
-            return applied(np.negative, y if is_number(x, -1) else x)
-        if is_number(x, 1) or is_number(y, 1):
-            return y if is_number(x, 1) else x
-    elif function is np.add and (is_number(args[0], 0) or is_number(args[1], 0)):
-        return args[1] if is_number(args[0], 0) else args[0]
-    elif function in (np.subtract, np.divide) and is_number(args[1], int(function is np.divide)):
-        return args[0]
-    elif function is np.negative and isinstance(args[0], Apply) and args[0].function is np.negative:
-        return args[0].args[0]
     return Apply(function, args)
+
+
+def scaled(x: Scalar, y: Scalar) -> Scalar:
+    """``x y`` without a factor of 1 or -1, signs of zeros aside."""
+    for factor, other in ((x, y), (y, x)):
+        if is_number(factor, 1):
+            return other
+        if is_number(factor, -1):
+            return simplified(np.negative, other)
+    return applied(np.multiply, x, y)
+
+
+def simplified(function: Callable[..., Any], *args: Scalar) -> Scalar:
+    """The same without what adds 0 or multiplies by 0, 1 or -1, for the chain rule."""
+    if function is chain and isinstance(args[0], Number) and args[0].value != 0:
+        return simplified(np.multiply, *args)
+    if function is np.multiply and not all(isinstance(x, Number) for x in args):
+        return ZERO if any(is_number(x, 0) for x in args) else scaled(*args)
+    if function is np.add and (is_number(args[0], 0) or is_number(args[1], 0)):
+        return args[1] if is_number(args[0], 0) else args[0]
+    if function in (np.subtract, np.divide) and is_number(args[1], int(function is np.divide)):
+        return args[0]
+    if function is np.negative and isinstance(args[0], Apply) and args[0].function is np.negative:
+        return args[0].args[0]
+    return applied(function, *args)
+
+
+def times(x: Scalar, y: Scalar) -> Scalar:
+    """``x y`` in the chain rule."""
+    return simplified(np.multiply, x, y)
+
+
+def plus(x: Scalar, y: Scalar) -> Scalar:
+    """``x + y`` in the chain rule."""
+    return simplified(np.add, x, y)
 
 
 # What Python computes of its own numbers, of integers of any size.
@@ -366,18 +393,18 @@ def chained(x_bar: Scalar, slope: Scalar, is_finite: bool) -> Scalar:
     If it ``is_finite``, its product with a polynomial needs no care: sums can be taken apart by that.
     """
     if isinstance(slope, Number) or (is_finite and is_polynomial(slope)):
-        return x_bar * slope
-    return applied(chain, x_bar, slope)
+        return times(x_bar, slope)
+    return simplified(chain, x_bar, slope)
 
 
 def product(factors: Iterable[Scalar]) -> Scalar:
     """Of factors, and divided by what there are reciprocals of: two roundings would be one too many."""
 
-    def times(x: Scalar, factor: Scalar) -> Scalar:
+    def by(x: Scalar, factor: Scalar) -> Scalar:
         is_inverse = isinstance(factor, Apply) and factor.function is np.reciprocal
-        return x / factor.parts[0] if is_inverse else x * factor
+        return x / factor.parts[0] if is_inverse else scaled(x, factor)
 
-    return reduce(times, factors, ONE)
+    return reduce(by, factors, ONE)
 
 
 def total(terms: Iterable[Scalar]) -> Scalar:

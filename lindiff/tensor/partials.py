@@ -21,7 +21,10 @@ from lindiff.tensor.expressions import (
     chained,
     is_number,
     is_polynomial,
+    plus,
     scalar,
+    simplified,
+    times,
 )
 
 __all__ = ["pulled", "pushed"]
@@ -67,7 +70,7 @@ def pulled(x: Scalar, by: Access, x_bar: Scalar, is_finite: bool, conjugated: bo
     for place, part in enumerate(x.args):
         if by in set(accesses(part)):
             part_bar = _pulled_once(x, place, x_bar, is_finite, conjugated)
-            total = total + pulled(part, by, part_bar, is_finite and _is_smooth(x), conjugated)
+            total = plus(total, pulled(part, by, part_bar, is_finite and _is_smooth(x), conjugated))
     return total
 
 
@@ -88,7 +91,7 @@ def pushed(x: Scalar, dots: Mapping[Access, Scalar], is_finite: bool) -> Scalar:
     total: Scalar = ZERO
     if len(slopes) == len(moving):
         for access, slope in zip(moving, slopes, strict=True):
-            total = total + _multiplied(dots[access], slope, is_finite)
+            total = plus(total, _multiplied(dots[access], slope, is_finite))
         return total
     assert isinstance(x, Apply)
     parts = [pushed(part, dots, is_finite) for part in x.args]
@@ -99,7 +102,7 @@ def pushed(x: Scalar, dots: Mapping[Access, Scalar], is_finite: bool) -> Scalar:
     for place, dot in enumerate(parts):
         if not is_number(dot, 0):
             is_dot_finite = is_finite and _are_smooth(x.args[place], dots)
-            total = total + _multiplied(dot, _of_function(x, place), is_dot_finite)
+            total = plus(total, _multiplied(dot, _of_function(x, place), is_dot_finite))
     return total
 
 
@@ -143,7 +146,7 @@ def _slope(x: Scalar, by: Access) -> Scalar | None:
         if inner is None or (not is_number(inner, 0) and x.function in (np.where, np.conjugate)):
             return None
         if not is_number(inner, 0):
-            total = total + inner * _of_function(x, place)
+            total = plus(total, times(inner, _of_function(x, place)))
     return total if is_polynomial(total) else None
 
 
@@ -161,7 +164,14 @@ def _of_function(x: Apply, place: int) -> Scalar:
     found: Any = None if rule is None else rule.partial(place, x, plain)
     if found is None:
         raise TypeError(f"{_name(function)} has no elementwise derivative by argument {place}")
-    return scalar(found)
+    return _without_units(scalar(found), (x, *args))
+
+
+def _without_units(x: Scalar, given: tuple[Scalar, ...]) -> Scalar:
+    """What a rule has made of the value and the arguments that it was given, simplified."""
+    if not isinstance(x, Apply) or any(x is each for each in given):
+        return x
+    return simplified(x.function, *(_without_units(part, given) for part in x.args))
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -27,13 +27,14 @@ from lindiff.tensor.expressions import (
     evaluated,
     is_number,
     product,
+    scaled,
     substituted,
     total,
 )
 from lindiff.tensor.names import Names, bound_names, free_names, size_of_axis
 from lindiff.tensor.reading import Equation
 
-__all__ = ["Statement", "Term", "factors_of", "statements_of", "tidy"]
+__all__ = ["Statement", "Term", "as_product", "factors_of", "statements_of", "tidy"]
 
 
 # What indices are called that no expression has named.
@@ -116,6 +117,11 @@ def factors_of(x: Scalar) -> Iterator[Scalar]:
         yield _inverse(x.args[1])
     elif not is_number(x, 1):
         yield x
+
+
+def as_product(x: Scalar) -> Scalar:
+    """The product of its factors, signs of zeros aside."""
+    return product(factors_of(x))
 
 
 def _inverse(x: Scalar) -> Scalar:
@@ -206,7 +212,10 @@ class _Normal:
                 terms.append(self.term(x, scope, len(summands) == 1 and not scope.domain))
             else:
                 plain.append(x)
-        terms += [tidy(Term("sum", (), scope.domain, total(group))) for group in _groups(plain)]
+        groups = [total(group) for group in _groups(plain)]
+        if not terms and len(groups) == 1:
+            groups = [equation.body]  # as it is written
+        terms += [tidy(Term("sum", (), scope.domain, body)) for body in groups]
         sizes = tuple(self.sizes[index] for index in equation.indices)
         self.found.append(Statement(equation.name, equation.indices, sizes, tuple(terms)))
         shapes = shapes_of(self.found)
@@ -234,7 +243,7 @@ class _Normal:
             inside = inside.within(body)
             body, summed = body.body, (*summed, *body.indices)
         box = box_of(summed, (self.sizes[index] for index in summed))
-        return tidy(Term(x.kind, summed, (*box, *inside.domain), factor * self.flat(body, inside)))
+        return tidy(Term(x.kind, summed, (*box, *inside.domain), scaled(factor, self.flat(body, inside))))
 
     def flat(self, x: Scalar, scope: _Scope) -> Scalar:
         """Without reductions: each is a tensor of its own."""
@@ -305,18 +314,19 @@ def tidy(term: Term) -> Term:
     """With the conditions among the factors of a sum, brackets and zeros outside arrays, in its domain."""
     if term.kind != "sum":
         return term
-    factors, domain = [], list(term.domain)
+    factors: list[Scalar] = []
+    said: list[Condition] = []
     for factor in factors_of(term.body):
         if isinstance(factor, Bracket):
-            domain += factor.conditions
+            said += factor.conditions
             continue
         if isinstance(factor, Access) and factor.outside == "zero":
             sizes = [size_of_axis(factor.array, axis) for axis in range(len(factor.subscripts))]
-            domain += box_of(factor.subscripts, sizes)
+            said += box_of(factor.subscripts, sizes)
             factor = Access(factor.array, factor.subscripts)
         factors.append(factor)
-    domain = [c for c in dict.fromkeys(domain) if c.holds is not True]
-    return replace(term, domain=tuple(domain), body=product(factors))
+    domain = [c for c in dict.fromkeys([*term.domain, *said]) if c.holds is not True]
+    return replace(term, domain=tuple(domain), body=product(factors) if said else term.body)
 
 
 _CHEAP = (np.add, np.subtract, np.multiply, np.negative)
