@@ -15,6 +15,7 @@ from lindiff.tensor.checking import _places, first_place
 from lindiff.tensor.expressions import Condition, at_least
 from lindiff.tensor.lattice import smith
 from lindiff.tensor.statements import box_of
+from lindiff.testing import check_grads
 
 RNG = np.random.default_rng(0)
 
@@ -877,6 +878,48 @@ def test_factors_that_are_zero_where_conditions_say_so(beside):
         f"f[i] = [0 < i, i < 2]*x[i - 1]*2{beside}", ranges={"i": 3}
     )  # which reads nothing else
     np.testing.assert_array_equal(bracket(x), np.array([0.0, 2.0, 0.0]) + rest)
+
+
+def of_three(f):
+    """Of three neighbours, where the first one is among the first two numbers; 0 behind."""
+    return lambda x: np.array([f(x[:3]), f(x[1:4]), 0.0 * x[0], 0.0 * x[0]])
+
+
+# Of four positive numbers, with four values of i and three of k.
+UNDER_CONDITIONS = {
+    "f = sum[i] ([i < 2]*x[i + 2] + x[i])": lambda x: np.sum(x) + x[2] + x[3],
+    "f[i] = 2*([i < 1]*x[i + 3] + x[i])": lambda x: 2 * (np.array([1.0, 0, 0, 0]) * x[3] + x),
+    "f[i] = ([i < 1]*x[i + 3] - x[i])/x[i]": lambda x: (np.array([1.0, 0, 0, 0]) * x[3] - x) / x,
+    "f = sum[i] x[i]*(x[i] - [i < 2]*x[i + 2]*3)": lambda x: np.sum(x * x) - 3 * (x[0] * x[2] + x[1] * x[3]),
+    "f = exp(-sum[i] ([i < 2]*x[i + 2] + x[i]))": lambda x: np.exp(-np.sum(x) - x[2] - x[3]),
+    "f[i] = [i < 2]*max[k] x[i + k]": of_three(np.max),
+    "f[i] = [i < 2]*prod[k] x[i + k]": of_three(np.prod),
+    "f[i] = [i < 2]*tanh(sum[k] x[i + k])": of_three(lambda x: np.tanh(np.sum(x))),
+    "f[i] = [i < 2]*x[i]*(sum[k] x[i + k])*sum[k] x[i + k]": of_three(lambda x: x[0] * np.sum(x) ** 2),
+    "f = sum[i] [i < 2]*log(min[k] x[i + k])": lambda x: np.log(np.min(x[:3])) + np.log(np.min(x[1:])),
+    "f[i] = z[i + 2]*max[k] x[i + k]": of_three(np.max),
+}
+
+
+@pytest.mark.parametrize("text", UNDER_CONDITIONS)
+def test_what_conditions_leave_out_is_not_read(text):
+    others = {"z": np.ones(4)} if "z[" in text else {}
+    ranges = {name: size for name, size in {"i": 4, "k": 3}.items() if f"{name}]" in text}
+    f = ld.tensor(text, ranges=ranges, outside=dict.fromkeys(others, "zero"))
+    x = np.array([1.5, 3.0, 0.5, 2.0])
+    np.testing.assert_allclose(f(x=x, **others), UNDER_CONDITIONS[text](x))
+    check_grads(lambda x: np.sum(np.sin(f(x=x, **others) / 10)), (x,), order=2)
+
+
+def test_what_conditions_leave_out_may_be_infinite():
+    x, y = np.array([1.0, 2.0]), np.array([3.0, np.inf])
+    for text, expected in {
+        "f = sum[i] ([i < 1]*y[i] + x[i])": 6.0,
+        "f[i] = 2*([i < 1]*y[i] + x[i])": [8.0, 4.0],
+        "f = exp(-sum[i] (x[i] + [i < 1]*y[i]))": np.exp(-6.0),
+        "f[i] = x[i]*(sum[k] ([k < 1]*y[k] - 1))": [1.0, 2.0],
+    }.items():
+        np.testing.assert_array_equal(ld.tensor(text)(x=x, y=y), expected)
 
 
 def test_what_is_printed_says_nothing_that_always_holds():

@@ -164,7 +164,48 @@ def _is_conditional(x: Scalar) -> bool:
     """Whether a summand is 0 by a factor where conditions say so, whatever the others are or read there."""
     factors = [y for y in factors_of(x) if not isinstance(y, Number)]
     is_zero_outside = any(isinstance(y, Access) and y.outside == "zero" for y in factors)
-    return any(isinstance(y, Bracket) for y in factors) or (is_zero_outside and len(factors) > 1)
+    return any(map(_is_condition, factors)) or (is_zero_outside and len(factors) > 1)
+
+
+def _is_condition(factor: Scalar) -> bool:
+    """Whether a factor is a bracket, or sums what is conditional."""
+    is_sum = isinstance(factor, Reduction) and factor.kind == "sum"
+    return isinstance(factor, Bracket) or (is_sum and all(map(_is_conditional, factor.parts)))
+
+
+def summands_of(x: Scalar) -> Iterator[Scalar]:
+    """The terms of a sum, and those of the sums in them where conditions say when one of these is 0."""
+    for term in terms_of(x):
+        yield from distributed(term)
+
+
+def distributed(x: Scalar) -> Iterator[Scalar]:
+    """A product as several, where a factor is a sum, or a reduction of one, with a conditional summand."""
+    factors = list(factors_of(x))
+    for place, factor in enumerate(factors):
+        if isinstance(factor, Reduction) and factor.kind == "sum":
+            parts: list[Scalar] = [replace(factor, body=part) for part in summands_of(factor.body)]
+        else:
+            parts = list(summands_of(factor)) if _is_sum(factor) else []
+        if len(parts) > 1 and any(map(_is_conditional, parts)):
+            for part in parts:
+                yield from distributed(product([*factors[:place], part, *factors[place + 1 :]]))
+            return
+    yield x
+
+
+def _is_sum(x: Scalar) -> bool:
+    return isinstance(x, Apply) and x.function in (np.add, np.subtract)
+
+
+def said_by(factor: Scalar) -> tuple[Condition, ...]:
+    """Where a factor is no zero of a bracket or outside an array."""
+    if isinstance(factor, Bracket):
+        return factor.conditions
+    if isinstance(factor, Access) and factor.outside == "zero":
+        sizes = [size_of_axis(factor.array, axis) for axis in range(len(factor.subscripts))]
+        return box_of(factor.subscripts, sizes)
+    return ()
 
 
 def _has_reduction(x: Scalar) -> bool:
@@ -180,6 +221,10 @@ class _Scope:
 
     def within(self, reduction: Reduction) -> _Scope:
         return _Scope((*self.domain, *reduction.conditions), (*self.indices, *reduction.indices))
+
+    def where(self, factors: Iterable[Scalar]) -> _Scope:
+        """Where these are no zeros: nothing else is asked for of what they are multiplied by."""
+        return replace(self, domain=(*self.domain, *(c for x in factors for c in said_by(x))))
 
 
 def statements_of(equation: Equation, sizes: dict[str, Affine]) -> list[Statement]:
@@ -206,7 +251,7 @@ class _Normal:
         equation = self.equation
         scope = _Scope(equation.conditions, equation.indices)
         terms, plain = [], []
-        summands = list(terms_of(equation.body))
+        summands = list(summands_of(equation.body))
         for x in summands:
             if _has_reduction(x) or _is_conditional(x):
                 terms.append(self.term(x, scope, len(summands) == 1 and not scope.domain))
@@ -224,6 +269,7 @@ class _Normal:
     def term(self, x: Scalar, scope: _Scope, is_alone: bool) -> Term:
         """A summand as the sum that is among its factors, or another reduction that is all there is."""
         factors = list(factors_of(x))
+        scope = scope.where(factors)
         sums = [y for y in factors if isinstance(y, Reduction) and (y.kind == "sum" or (x is y and is_alone))]
         if not sums:
             return tidy(Term("sum", (), scope.domain, self.flat(x, scope)))
@@ -242,6 +288,8 @@ class _Normal:
         while isinstance(body, Reduction) and body.kind == x.kind == "sum":
             inside = inside.within(body)
             body, summed = body.body, (*summed, *body.indices)
+        if x.kind == "sum":
+            inside = inside.where(factors_of(body))
         box = box_of(summed, (self.sizes[index] for index in summed))
         return tidy(Term(x.kind, summed, (*box, *inside.domain), scaled(factor, self.flat(body, inside))))
 
@@ -284,9 +332,9 @@ class _Normal:
         holding = tuple(c for c in dict.fromkeys(said) if c not in box)
         name = self.names.fresh(f"{x.kind}1")
         own = {index: self.names.fresh(index) for index in indices}
-        term = self.reduced(x, Number(1), _Scope(holding, indices))
-        statement = Statement(name, indices, sizes, (term,))
-        self.found.append(renamed(statement, own))
+        inside = _Scope(holding, indices)
+        terms = tuple(self.term(part, inside, True) for part in distributed(x))
+        self.found.append(renamed(Statement(name, indices, sizes, terms), own))
         return Access(name, tuple(map(affine, indices)))
 
     def _said(self, condition: Condition, indices: tuple[str, ...]) -> Iterator[Condition]:
@@ -314,19 +362,18 @@ def tidy(term: Term) -> Term:
     """With the conditions among the factors of a sum, brackets and zeros outside arrays, in its domain."""
     if term.kind != "sum":
         return term
-    factors: list[Scalar] = []
-    said: list[Condition] = []
-    for factor in factors_of(term.body):
-        if isinstance(factor, Bracket):
-            said += factor.conditions
-            continue
-        if isinstance(factor, Access) and factor.outside == "zero":
-            sizes = [size_of_axis(factor.array, axis) for axis in range(len(factor.subscripts))]
-            said += box_of(factor.subscripts, sizes)
-            factor = Access(factor.array, factor.subscripts)
-        factors.append(factor)
+    factors = list(factors_of(term.body))
+    said = [c for factor in factors for c in said_by(factor)]
+    others = [_inside(factor) for factor in factors if not isinstance(factor, Bracket)]
     domain = [c for c in dict.fromkeys([*term.domain, *said]) if c.holds is not True]
-    return replace(term, domain=tuple(domain), body=product(factors) if said else term.body)
+    return replace(term, domain=tuple(domain), body=product(others) if said else term.body)
+
+
+def _inside(factor: Scalar) -> Scalar:
+    """A factor, where it is in its array."""
+    if isinstance(factor, Access) and factor.outside == "zero":
+        return replace(factor, outside="error")
+    return factor
 
 
 _CHEAP = (np.add, np.subtract, np.multiply, np.negative)
