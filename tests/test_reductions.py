@@ -158,6 +158,22 @@ def test_gradient_on_a_complex_grid(edge_order):
         check_grads(lambda f, h=spacing: np.gradient(f, h, edge_order=edge_order), (f,))
 
 
+@pytest.mark.parametrize("points", [[0.0, 1.0, 3.0, 4.5], (0, 1, 3, 4), range(4)])
+def test_gradient_at_points_in_a_list(points):
+    f, matrix = np.array([1.0, 4.0, 2.0, 8.0]), np.arange(12.0).reshape(3, 4) ** 2
+    for function, x in (
+        (lambda x: np.gradient(x, points), f),
+        (lambda x: np.gradient(x, points, edge_order=2), f),
+        (lambda x: np.stack(np.gradient(x, [0, 1, 3], points)), matrix),
+        (lambda x: np.gradient(x, points, axis=1), matrix),
+    ):
+        assert_array_equal(ld.vjp(function, x)[0], function(x))
+        check_grads(function, (x,))
+    jacobian = ld.jacobian(lambda x: np.gradient(x, points))
+    assert_array_equal(jacobian(f), ld.jacobian(lambda x: np.gradient(x, np.array(points)))(f))
+    assert_array_equal(ld.program(jacobian)(f), jacobian(f))
+
+
 SELECTIONS = {
     "max": np.max,
     "min": np.min,

@@ -540,9 +540,10 @@ def end_of_differences(given: Any, dtype: Any, name: str) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences, of 2nd order on uneven grids too; at the ends of order ``edge_order``."""
     axes = tuple(range(np.ndim(f))) if axis is None else normalized_axes(axis, np.ndim(f))
-    if len(varargs) not in (0, 1, len(axes)):
+    given = [h if isinstance(h, (int, float)) else as_array(h) for h in varargs] or [1.0]
+    if len(given) not in (1, len(axes)):
         raise TypeError("invalid number of arguments")
-    if len(varargs) == 1 and np.ndim(varargs[0]) > 0 and len(axes) > 1:
+    if len(given) == 1 and np.ndim(given[0]) > 0 and len(axes) > 1:
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
@@ -552,7 +553,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     f = as_floating(f) if f.dtype.kind in "iu" else f
     spacings = [
         h if isinstance(h, (Variable, int, float)) else as_type(as_floating(h), np.result_type(f, h))
-        for h in varargs or (1.0,)
+        for h in given
     ]
     spacings = spacings if len(spacings) == len(axes) else spacings * len(axes)
     results = [
