@@ -662,9 +662,44 @@ def test_what_is_differentiable_of_real_numbers_alone():
     with pytest.raises(TypeError, match="conjugates"):
         real.jacobian("x")(x)
     signs = ld.tensor("f = sum[i] sign(x[i])")
-    for derivative in (lambda: ld.grad(lambda x: np.real(signs(x)))(x), lambda: ld.jvp(signs, (x,), (x,))):
-        with pytest.raises(TypeError, match="sign"):
-            derivative()
+    sizes = ld.tensor("f = sum[i] abs(x[i])")
+    for f in (signs, sizes):
+        np.testing.assert_allclose(f(x), np.sum(np.sign(x)) if f is signs else np.sum(np.abs(x)))
+        for derivative in (
+            lambda f=f: ld.grad(lambda x: np.real(f(x)))(x),
+            lambda f=f: ld.jvp(f, (x,), (x,)),
+        ):
+            with pytest.raises(TypeError, match="sign"):
+                derivative()
+        with pytest.raises(TypeError, match="sizes"):
+            f.jacobian("x")(x)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("abs(x[i])", "abs(x[i] - y[i])*x[i]", "1j*abs(x[i])", "equal(x[i], y[i])*x[i]", "floor(abs(x[i]))"),
+        *("where(less(abs(x[i]), 2), x[i], y[i])", "where(x[i], 1, 2)", "isnan(x[i])", "logical_not(x[i])"),
+        *("where(logical_and(x[i], y[i]), x[i], 1j)", "exp(-abs(x[i])**2)", "reciprocal(abs(x[i]))"),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["F", "D"])
+def test_real_numbers_that_functions_make_of_complex_ones(text, dtype):
+    x, y = np.array([1 + 1j, 3 - 4j, 0, np.nan], dtype), np.array([1 + 1j, 0, 2j, -1], dtype)
+    f = ld.tensor(f"f[i] = {text}")
+    with np.errstate(all="ignore"):
+        expected = eval(text.replace("[i]", ""), {**vars(np), "x": x, "y": y})
+        found = f(**{name: {"x": x, "y": y}[name] for name in f.arguments})
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_conditions_that_are_complex_numbers_do_not_make_results_complex():
+    x = np.array([1.0, -2.0])
+    for condition, expected in (("1j", x), ("0j", [3.0, 3.0])):
+        found = ld.tensor(f"f[i] = where({condition}, x[i], 3)")(x)
+        assert found.dtype == float
+        np.testing.assert_array_equal(found, expected)
 
 
 # -- what has gone wrong -------------------------------------------------------------------------------------

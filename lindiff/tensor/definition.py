@@ -342,7 +342,10 @@ def _functions(x: Scalar) -> Iterator[Callable[..., Any]]:
 
 
 def _is_complex(x: Scalar) -> bool:
-    return (isinstance(x, Number) and isinstance(x.value, complex)) or any(map(_is_complex, x.parts))
+    """Whether it computes with a complex number, and does not only ask whether that is 0."""
+    is_fixed = isinstance(x, Apply) and x.function is np.where and isinstance(x.args[0], Number)
+    parts = x.parts[is_fixed:]
+    return (isinstance(x, Number) and isinstance(x.value, complex)) or any(map(_is_complex, parts))
 
 
 def _common_dtype(arrays: tuple[Any, ...], beside_complex: bool) -> np.dtype[Any]:
@@ -377,24 +380,28 @@ def of_arrays(definition: Definition, integers: tuple[tuple[str, int], ...], *ar
         return definition.of_integers(integers) if integers else definition
 
     def is_complex(direction: Any) -> bool:
-        found = definition.has_complex_numbers or any(np.iscomplexobj(value(x)) for x in (*arrays, direction))
-        if found and np.sign in definition.functions:
-            raise TypeError("derivatives of sign are those of real numbers: write it in other functions")
-        return found
+        return definition.has_complex_numbers or any(np.iscomplexobj(value(x)) for x in (*arrays, direction))
+
+    def derivative(found: Definition, direction: Any) -> Any:
+        if np.sign in found.functions | definition.functions and is_complex(direction):
+            raise TypeError(
+                "derivatives of abs and sign are those of real numbers: write sqrt(x[i]*conjugate(x[i])) for "
+                "abs(x[i])"
+            )
+        return found([*arrays, direction], {})
 
     def pullback(y_bar: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
         conjugated = is_complex(y_bar)
 
         def of(place: int) -> Any:
-            x_bar = exact().adjoint(place, conjugated)([*arrays, y_bar], {})
+            x_bar = derivative(exact().adjoint(place, conjugated), y_bar)
             return x_bar if np.iscomplexobj(value(arrays[place])) else np.real(x_bar)
 
         return (None, None, *(of(k) if k + 2 in active else None for k in range(len(arrays))))
 
     def pushforward(_: Any, __: Any, *dots: Any) -> Any:
         moving = [(k, dot) for k, dot in enumerate(dots) if dot is not None]
-        is_complex(moving[0][1])
-        return functools.reduce(np.add, (exact().tangent(k)([*arrays, dot], {}) for k, dot in moving))
+        return functools.reduce(np.add, (derivative(exact().tangent(k), dot) for k, dot in moving))
 
     if depends_on_variables(arrays):  # of an enclosing trace
         result = of_arrays(definition, integers, *arrays)

@@ -252,9 +252,10 @@ class TensorFunction:
             given, integers = self._given(arrays, named)
             if depends_on_variables(given):
                 raise TypeError("a sparse matrix has no derivatives: use ld.jacobian, or ld.value(x)")
-            if np.conjugate in definition.functions and definition.dtype_of(given).kind == "c":
+            is_of_real = {np.conjugate, np.absolute, np.sign} & definition.functions
+            if is_of_real and definition.dtype_of(given).kind == "c":
                 raise TypeError(
-                    "of conjugates of complex numbers there is no Jacobian: use ld.jvp and ld.vjp"
+                    "of conjugates and sizes of complex numbers there is no Jacobian: use ld.jvp and ld.vjp"
                 )
             return found(tuple(sorted(integers.items())), given)
 

@@ -337,7 +337,8 @@ class _Planner:
 
 def compiled(formula: Callable[..., Any], count: int, dtype: np.dtype[Any]) -> Program:
     """The program of a formula of numbers of one type, with a result of that type."""
-    for wrapped in (formula, lambda *symbols: formula(*symbols) * 1.0):
+    nothing = complex(-0.0, -0.0) if dtype.kind == "c" else -0.0  # which changes the type alone
+    for wrapped in (formula, lambda *symbols: formula(*symbols) + nothing):
         found = read(wrapped, dtype.char * max(count, 1), count)
         if found is not None:
             program = Program(*found)
