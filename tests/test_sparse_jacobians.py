@@ -594,6 +594,20 @@ def test_missed_entries_are_noticed_beside_nan(monkeypatch):
         ld.jacobian(f, sparse=True)(np.array([np.nan, 1.2, -0.7]))
 
 
+def test_arguments_by_name():
+    for f, entries in (
+        (lambda x: np.sum(a=np.outer(a=x, b=x), axis=0), 16),
+        (lambda x: np.nansum(a=x) * x, 16),
+        (lambda x: np.dot(b=x, a=np.eye(4)), 4),
+        (lambda x: np.diff(a=x), 6),
+        (lambda x: np.put_along_axis(arr=(y := 1 * x), indices=np.array([1]), values=x[:1], axis=0) or y, 4),
+    ):
+        x = np.arange(1.0, 5.0)
+        found = ld.jacobian(f, sparse=True)(x)
+        np.testing.assert_allclose(found.toarray(), ld.jacobian(f)(x))
+        assert found.nnz == entries
+
+
 def test_paddings_by_keywords():
     for kwargs in ({"pad_width": 1}, {"pad_width": 1, "mode": "edge"}):
         found = ld.jacobian(lambda x, kwargs=kwargs: np.pad(x, **kwargs) ** 2, sparse=True)(

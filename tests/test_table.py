@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,3 +160,26 @@ def positional_names(function, args):
 def test_names_of_records_differ():
     names = [operator.name for operator in OPERATORS]
     assert sorted(set(names)) == sorted(names)
+
+
+def names_of_needed(case):
+    """The names of the arguments of a function that takes no others here, and all of these by name."""
+    parameters = documented_parameters(case.operator.function).values()
+    needed = itertools.takewhile(
+        lambda p: p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD, parameters
+    )
+    names = [p.name for p in needed]
+    is_called = case.operator.call is None and not case.operator.name.startswith("unique_")  # by place alone
+    return names if is_called and len(names) == len(case.sample.args) else []
+
+
+@selected(lambda case: not case.operator.constant and names_of_needed(case))
+def test_arguments_by_name(case):
+    kwargs = {**dict(zip(names_of_needed(case), case.sample.args, strict=True)), **case.sample.kwargs}
+    by_name = replace(case, sample=replace(case.sample, args=(), kwargs=kwargs))
+    arrays = by_name.arrays()
+    expected = by_name.of_arrays(arrays)
+    value, tangent = ld.jvp(by_name, arrays, arrays)
+    for found in (value, ld.vjp(by_name, *arrays)[0], ld.program(by_name)(*arrays)):
+        assert_same(found, expected)
+    assert_same(tangent, ld.jvp(case, arrays, arrays)[1])

@@ -29,7 +29,7 @@ from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS
 from lindiff.core import pytree
 from lindiff.core.arrays import explain_mixture
 from lindiff.core.directions import Directions, act
-from lindiff.core.names import importable_name
+from lindiff.core.names import by_place, importable_name
 from lindiff.core.variable import record_outputs, refuse_subclass
 
 cnp.import_array()
@@ -498,6 +498,8 @@ cpdef object handle(object function, tuple args, dict kwargs):
     cdef Handler handler = handlers.get(function)
     if handler is None:
         return unsupported(function, args, kwargs)
+    if kwargs:
+        args, kwargs = by_place(function, args, kwargs)
     checked = None if type(handler) is Constant else function
     if is_any_seen_otherwise(args, checked):
         args = tuple([as_handled(x) for x in args])

@@ -17,6 +17,7 @@ import numpy as np
 from lindiff.core import chain
 from lindiff.core.backends import kernels
 from lindiff.core.directions import Apart, Directions
+from lindiff.core.names import by_place
 from lindiff.core.variable import Variable
 from lindiff.programs.machine import raised
 from lindiff.programs.recording import Unrecordable
@@ -213,6 +214,8 @@ cdef class Recorded:
         for kind in types:
             if not issubclass(kind, (Recorded, np.ndarray)) and not self.recording.ended:
                 return NotImplemented
+        if kwargs:
+            args, kwargs = by_place(function, args, kwargs)
         if function in OF_FORM and len(args) == 1 and not kwargs and isinstance(args[0], Recorded):
             return function((<Recorded>args[0]).array)
         if function is np.linalg.matrix_power:  # whether it gives the matrix itself back depends on n
