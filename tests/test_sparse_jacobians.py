@@ -220,6 +220,17 @@ EXACT = {
     "inner of a vector": lambda x: np.inner(np.array([0.0, 1]), x.reshape(3, 2)),
     "outer": lambda x: np.outer([1.0, 0.0], x),
     "vdot": lambda x: np.vdot(x.reshape(2, 3), [[1, 0, 1], [0, 0, 2]]),
+    "cumsum": np.cumsum,
+    "cumsum of columns": lambda x: np.cumsum(x.reshape(3, 2), axis=0),
+    "cumprod of rows": lambda x: x.reshape(2, 3).cumprod(-1),
+    "accumulate": lambda x: np.multiply.accumulate(x.reshape(3, 2)),
+    "cumsum of nothing": lambda x: np.cumsum(x[:0]),
+    "kron": lambda x: np.kron(x[:2], x[2:]),
+    "kron with zeros": lambda x: np.kron([[1.0, 0], [2, 3]], x.reshape(2, 3)),
+    "kron of other axes": lambda x: np.kron(x.reshape(1, 3, 2), x[:2]),
+    "cross": lambda x: np.cross(x[:3], x[3:]),
+    "cross with zeros": lambda x: np.cross(x.reshape(2, 3), [1.0, 0, 2]),
+    "cross of columns": lambda x: np.cross(x.reshape(3, 2), x.reshape(3, 2)[:, ::-1] ** 2, axis=0),
 }
 
 
@@ -278,6 +289,9 @@ def test_large_patterns():
         (lambda x: np.tensordot(x.reshape(-1, 4), np.eye(4), 1), n),
         (lambda x: np.bincount(i, weights=x, minlength=n), n),
         (lambda x: np.trace(x.reshape(50, 8, 50)), 400),
+        (lambda x: np.cumsum(x.reshape(-1, 4), axis=1), 10 * n // 4),
+        (lambda x: np.kron(np.eye(3), x), 3 * n),
+        (lambda x: np.cross(x[:-2].reshape(-1, 3), [1, 0, 2]), 4 * (n - 2) // 3),
         (lambda x: np.concatenate([x[::-1]], dtype=np.float16).astype(float) + 1e7 * x, 2 * n),
     ]:
         assert ld.jacobian(f, sparse=True)(x).nnz == entries

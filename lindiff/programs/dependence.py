@@ -36,6 +36,7 @@ _REDUCTIONS = {
     *(np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.nansum, np.var, np.std),
     *map(method, ("sum", "mean", "prod", "max", "min", "var", "std")),
 }
+_CUMULATIVE = {np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, *map(method, ("cumsum", "cumprod"))}
 _MOVES = {
     *(
         np.array,
@@ -70,9 +71,9 @@ _MOVES_INTO = {
 _FILLED = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 # Linear in each of their operands, but for constants that they add.
 _MULTILINEAR = {
-    *(np.cumsum, np.convolve, np.correlate, np.bincount),
+    *(np.convolve, np.correlate, np.bincount),
     *(np.dot, np.einsum, np.tensordot, np.inner, np.outer, np.vdot, np.kron, np.cross),
-    *map(method, ("dot", "cumsum")),
+    method("dot"),
 }
 _PADDINGS = ("constant", "edge", "wrap", "reflect", "symmetric")  # that move numbers
 
@@ -335,6 +336,8 @@ class _Followed:
             return dict.fromkeys(results, rows)
         if isinstance(of, np.ufunc) and function.__name__ == "reduce":
             return {results[0]: self.reduced(args, kwargs, 0, results[0])}
+        if isinstance(of, np.ufunc) and function.__name__ == "accumulate":
+            return self.cumulated(args, kwargs, 0, results[0])
         if not is_hashable(function):
             return self.by_pattern(step, results)
         if function in _ELEMENTWISE:
@@ -346,6 +349,8 @@ class _Followed:
             return {results[0]: self.elementwise(args[1:], self.shape(results[0]))}
         if function in _REDUCTIONS:
             return {results[0]: self.reduced(args, kwargs, None, results[0])}
+        if function in _CUMULATIVE:
+            return self.cumulated(args, kwargs, None, results[0])
         if function in PRODUCTS:
             rows = self.products(step, results[0])
             if rows is not None:
@@ -409,6 +414,23 @@ class _Followed:
             return None
         ids = np.ravel(np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), shape))
         return _grouped(ids, math.prod(kept)) @ self.rows_of(x)
+
+    def cumulated(self, args: Any, kwargs: Any, default: Any, result: Slot) -> dict[Slot, csr_array]:
+        """Along an axis, or of raveled numbers; each depends on those up to its place."""
+        x = args[0]
+        axis = kwargs.get("axis", args[1] if len(args) > 1 else default)
+        if type(x) is not Slot or not kwargs.keys() <= {"axis", "dtype"} or len(args) > 3 or slots_of([axis]):
+            return {}
+        count = math.prod(self.shape(x))
+        ids = np.arange(count).reshape(-1 if axis is None else self.shape(x))
+        lines: Any = np.moveaxis(ids, 0 if axis is None else axis, -1)
+        length = lines.shape[-1]
+        if count * (length + 1) // 2 > _MOST_PRODUCTS:
+            return {}
+        at, of = np.tril_indices(length)
+        local = _picked(np.ravel(lines[..., at]), np.ravel(lines[..., of]), count, count)
+        through = _through(local, self.rows_of(x))
+        return {} if through is None else {result: through}
 
     def products(self, step: Instruction, result: Slot) -> csr_array | None:
         """Of sums of products: where a factor that is no argument has zeros, nothing depends on others."""

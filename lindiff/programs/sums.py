@@ -177,6 +177,24 @@ def _of_tensordot(x: Any, y: Any, axes: Any = 2) -> Products:
     return to, {0: ids[0], 1: ids[2]}
 
 
+def _of_kron(x: Any, y: Any) -> Products:
+    x, y = _ids(x), _ids(y)
+    ndim = max(x.ndim, y.ndim)
+    x, y = (np.reshape(ids, (1,) * (ndim - ids.ndim) + ids.shape) for ids in (x, y))
+    to = _places(n for pair in zip(x.shape, y.shape, strict=True) for n in pair)
+    each, other = (tuple(range(k, 2 * ndim, 2)) for k in (1, 0))
+    return to, {0: np.expand_dims(x, each), 1: np.expand_dims(y, other)}
+
+
+def _of_cross(x: Any, y: Any) -> Products | None:
+    x, y = _ids(x), _ids(y)
+    if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
+        return None
+    first, second = np.array([[1, 2], [2, 0], [0, 1]]), np.array([[2, 1], [0, 2], [1, 0]])
+    to = _places(np.broadcast_shapes(x.shape, y.shape))
+    return to[..., np.newaxis], {0: x[..., first], 1: y[..., second]}
+
+
 # Of operands, be it only of their shapes; None for what is another sum.
 PRODUCTS: dict[Any, Callable[..., Products | None]] = {
     np.matmul: _of_matmul,
@@ -189,4 +207,7 @@ PRODUCTS: dict[Any, Callable[..., Products | None]] = {
     np.correlate: _of_correlate,
     np.einsum: _of_einsum,
     np.tensordot: _of_tensordot,
+    np.kron: _of_kron,
+    np.cross: _of_cross,
+    np.linalg.cross: _of_cross,
 }
