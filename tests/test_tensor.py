@@ -655,6 +655,28 @@ def test_derivatives_through_conjugates(text, by_numpy, dtype):
     np.testing.assert_allclose(function.adjoint("x")(x, y_bar), expected)
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize(
+    ("text", "by_numpy"),
+    [
+        ("f = max[k] x[k]", np.max),
+        ("f = min[k] x[k]*x[k]", lambda x: np.min(x * x)),
+        ("f = sum[k] maximum(x[k], 2)", lambda x: np.sum(np.maximum(x, 2))),
+        ("f = sum[k] fmax(x[k], 2)", lambda x: np.sum(np.fmax(x, 2))),
+        ("f = sum[k] fmin(x[k], 2)*x[k]", lambda x: np.sum(np.fmin(x, 2) * x)),
+        ("f = sum[k] where(greater(x[k], 2), x[k]*x[k], 1)", lambda x: np.sum(np.where(x > 2, x * x, 1))),
+    ],
+)
+def test_derivatives_of_the_larger_of_numbers(text, by_numpy, dtype):
+    x = np.array([1 + 2j, 3 - 1j, 2.5 + 5j]) if dtype is complex else np.array([1.0, 3.0, 2.5])
+    f = ld.tensor(text)
+    np.testing.assert_allclose(f(x), by_numpy(x))
+    for part in (np.real, np.imag) if dtype is complex else (np.real,):
+        expected = ld.grad(lambda x: part(by_numpy(x)))(x)  # noqa: B023
+        np.testing.assert_allclose(ld.grad(lambda x: part(f(x)))(x), expected)  # noqa: B023
+    np.testing.assert_allclose(ld.jvp(f, (x,), (x,))[1], ld.jvp(by_numpy, (x,), (x,))[1])
+
+
 def test_what_is_differentiable_of_real_numbers_alone():
     real = ld.tensor("f[i] = conjugate(x[i])*x[i]")
     np.testing.assert_allclose(real.jacobian("x")(np.array([1.0, 2.0])).diagonal(), [2.0, 4.0])

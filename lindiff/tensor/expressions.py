@@ -298,7 +298,7 @@ def scalar(x: Any) -> Scalar:
     form = getattr(x, "form", x)
     if isinstance(form, Affine):
         return Coordinate(form)
-    if not isinstance(x, numbers.Number):
+    if not isinstance(x, (numbers.Number, np.bool_)):
         raise TypeError(f"{x!r} is no element and no number: write x[i]")
     return Number(x)
 
