@@ -33,6 +33,7 @@ cdef class Rule(Handler):
     cdef dict __dict__
     cdef object __weakref__
     cdef object apply(self, tuple args, dict kwargs)
+    cdef object like_value(self, object y, object value)
     cdef object plain_result(self, tuple args, dict kwargs)
     cdef object with_closures(self, Trace trace, Differential differential, list nodes, list places,
                               tuple args_seen, object result, tuple args, dict kwargs)

@@ -14,7 +14,9 @@ import numpy as np
 
 from lindiff.core.differential cimport Differential, Elementwise, both, functions_of, place_of
 from lindiff.core.record cimport Trace, clock, observed_step
-from lindiff.core.results cimport ARRAY, LIKE_FIRST, SCALAR, apart, lying, scalar_result, without_axes
+from lindiff.core.results cimport (
+    ARRAY, LIKE_FIRST, LIKE_VALUE, SCALAR, apart, is_array, lying, scalar_result, without_axes,
+)
 from lindiff.core.sealing cimport (
     callers_own, contents, is_refusal, look_again, look_at, named_seals, named_shut, opened,
     refuse_other_contents, run_unsealed, sealed, sealed_arguments, unsealed,
@@ -196,7 +198,8 @@ cdef class Rule(Handler):
             result, found = self.outcome(args_seen, kwargs_seen)
         if trace.level == 0:
             itself = cnp.PyArray_CheckExact(result) and any([result is x for x in args_seen])
-            return self.seen(untraced(result) if itself else untraced_results(result), args, kwargs)
+            y = self.like_value(untraced(result) if itself else untraced_results(result), result)
+            return self.seen(y, args, kwargs)
         if found is None:
             return result
         differential = found if isinstance(found, Differential) else Differential(pullback=found)
@@ -217,7 +220,11 @@ cdef class Rule(Handler):
         if isinstance(result, (tuple, list)) or is_inner(result):
             leaves, differential.unflatten = pytree.flatten(result)
             return differential.unflatten(record_outputs(trace, differential, [as_value(y) for y in leaves]))
-        return self.seen(record(trace, differential, result), args, kwargs)
+        return self.seen(self.like_value(record(trace, differential, result), result), args, kwargs)
+
+    cdef object like_value(self, object y, object value):
+        """``y`` as an array without axes where the rule's ``value`` is one, if that is to say so."""
+        return without_axes(y, (), ARRAY) if self.without_axes == LIKE_VALUE and is_array(value) else y
 
     cdef object plain_result(self, tuple args, dict kwargs):
         """The result of a call without Variables."""
@@ -451,7 +458,8 @@ cdef class Composed(Handler):
         result = self.implementation(*args, **kwargs)
         if not self.gives_views:
             result = apart(result, args)
-        result = scalar_result(result, args)
+        if self.without_axes != LIKE_VALUE:
+            result = scalar_result(result, args)
         return result if self.order is None else lying(result, self.order, args)
 
 
@@ -510,7 +518,9 @@ cpdef object handle(object function, tuple args, dict kwargs):
     except (TypeError, ValueError) as error:
         explain_mixture((args, kwargs), error)
         raise
-    return result if handler.without_axes == SCALAR else without_axes(result, args, handler.without_axes)
+    if handler.without_axes == SCALAR or handler.without_axes == LIKE_VALUE:
+        return result
+    return without_axes(result, args, handler.without_axes)
 
 
 cdef bint is_any_seen_otherwise(tuple given, object function) except -1:
@@ -739,11 +749,12 @@ def results_lie(str order, *functions):
         (<Composed?>handlers[function]).order = order
 
 
-def gives_arrays(*functions, bint like_first=False):
+def gives_arrays(*functions, bint like_first=False, bint like_value=False):
     """Declare that NumPy's results of these functions are arrays, not scalars, where they have no axes; with
-    ``like_first`` where the first argument is one."""
+    ``like_first`` where the first argument is one, with ``like_value`` where the value of the rule is one."""
     for function in functions:
-        (<Handler>handlers[function]).without_axes = LIKE_FIRST if like_first else ARRAY
+        (<Handler>handlers.get(function, function)).without_axes = \
+            LIKE_FIRST if like_first else LIKE_VALUE if like_value else ARRAY
 
 
 def has_handler(function):

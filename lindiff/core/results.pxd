@@ -5,6 +5,7 @@ cdef enum:
     SCALAR
     ARRAY
     LIKE_FIRST  # what its first argument is
+    LIKE_VALUE  # what its rule's value is
 
 cdef object lying(object result, str order, tuple args)
 cpdef object returned(object result, tuple args, str no_axes=*, bint by_rows=*)

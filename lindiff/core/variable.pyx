@@ -212,7 +212,7 @@ cdef object record(Trace trace, Node node, object value):
     if trace.forward:
         y_dot = push_at_once(node)
         if y_dot is None:
-            return value
+            return constant_result(value)
         tangent = Tangent.__new__(Tangent)
         tangent.trace = trace
         tangent.x_dot = as_value(outside(y_dot, trace))
@@ -255,7 +255,7 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     cdef Tangent tangent
     cdef list outputs = []
     if trace.level == 0:
-        return [untraced_result(y) if is_inexact(y) else y for y in values]
+        return [untraced_result(y) if is_inexact(y) else constant_result(y) for y in values]
     if running:
         count_result(node, values)
     node.trace = trace
@@ -263,14 +263,11 @@ cpdef list record_outputs(Trace trace, Node node, list values):
     if trace.forward:
         y_dots = push_at_once(node)
         if y_dots is None:
-            return values
+            return [constant_result(y) for y in values]
     for i in range(count):
-        if not is_inexact(values[i]):
-            outputs.append(values[i][()])  # without axes a number, as NumPy gives it
+        if not is_inexact(values[i]) or trace.forward and y_dots[i] is None:
+            outputs.append(constant_result(values[i]))
         elif trace.forward:
-            if y_dots[i] is None:
-                outputs.append(values[i])
-                continue
             tangent = Tangent.__new__(Tangent)
             tangent.x_dot = as_value(outside(y_dots[i], trace))
             tangent.trace = trace
@@ -284,6 +281,11 @@ cpdef list record_outputs(Trace trace, Node node, list values):
             part.count = count
             outputs.append(new_variable(part, values[i]))
     return outputs
+
+
+cdef object constant_result(object value):
+    """The result of an operation that depends on no Variable: without axes a number, as NumPy gives it."""
+    return value[()] if type(value) is not Variable and is_scalar(value) else value
 
 
 cdef Variable new_variable(Node node, object value):
@@ -1503,10 +1505,10 @@ cdef class Variable:
     def __pos__(self):
         cdef Variable out
         if self.node.trace.level > 0 and not is_made_by_hand(self) and not has_gaps(self):
-            return new_variable(self.node, self._value)  # nobody writes to a value that two Variables have
-        out = in_own_memory(self)
-        out._scalar = is_scalar(out._value)
-        return out
+            out = new_variable(self.node, self._value)  # nobody writes to a value that two Variables have
+        else:
+            out = in_own_memory(self)
+        return as_scalar_or_array(out, True) if is_scalar(value_of(out)) else out
 
     def __abs__(self):
         return _operators.absolute(self)

@@ -17,7 +17,7 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.core.formula import some
-from lindiff.core.registry import composed, rule
+from lindiff.core.registry import composed, gives_arrays, rule
 from lindiff.core.variable import Variable, value
 from lindiff.rules._common import as_array, normalized_axes
 from lindiff.rules.indexing.rules import scatter
@@ -181,6 +181,7 @@ def order_statistic(function: Callable[..., Any], skip_nan: bool) -> Callable[..
             (push_a, push_q, None, None, None, None), (pull_a, pull_q, None, None, None, None)
         )
 
+    gives_arrays(quantile, like_value=True)
     return quantile
 
 
@@ -222,6 +223,8 @@ def quantile_rules(quantile: Callable[..., Any], percentile: Callable[..., Any],
             raise ValueError("Percentiles must be in the range [0, 100]")
         return quantile(a, fraction, axis=axis, **kwargs)
 
+    gives_arrays(quantile, percentile, like_value=True)
+
 
 quantile_rules(np.quantile, np.percentile, skip_nan=False)
 quantile_rules(np.nanquantile, np.nanpercentile, skip_nan=True)
@@ -238,6 +241,8 @@ def median_rule(median: Callable[..., Any], skip_nan: bool) -> None:
     @composed(median)
     def median_(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
         return primitive(a, 0.5, axis, "linear", keepdims, None)
+
+    gives_arrays(median, like_value=True)
 
 
 median_rule(np.median, skip_nan=False)

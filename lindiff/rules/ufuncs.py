@@ -174,6 +174,12 @@ def place_of_out(function: Callable[..., Any]) -> int:
 
 
 _ACCUMULATIONS = (np.cumsum, np.cumprod)
+# Those that hand out=... on to a ufunc, which then gives an array, also one without axes.
+_ARRAYS_BY_ELLIPSIS = tuple(
+    getattr(np, name)
+    for name in ("clip", "nanmax", "nanmin", "cumulative_sum", "cumulative_prod")
+    if hasattr(np, name)
+)
 
 
 def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -190,6 +196,17 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     y = handle(function, args, kwargs)
     if out is None:
         return y
+    if out is Ellipsis and function in _ARRAYS_BY_ELLIPSIS:
+        y = y if np.ndim(y) else y[...]
+    else:
+        y = _written(y, out, function, kwargs)
+    return y[()] if np.ndim(y) == 0 and _gives_number(function, args[0]) else y
+
+
+def _written(y: Any, out: Any, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+    """``out`` with the result ``y`` in it, if it may be written there."""
+    if not hasattr(out, "dtype"):
+        raise TypeError(f"np.{function.__name__}(..., out=...): out must be an array")
     if "keepdims" in parameters_of(function) or function in _ACCUMULATIONS:
         refuse_repeated(out, function.__name__)
         broadcasts = function is np.median and np.ndim(out) == np.ndim(y)
@@ -200,6 +217,13 @@ def with_out(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     if function is np.clip and "where" in kwargs:
         y = np.where(kwargs["where"], y, out)
     return into((out,), function.__name__, "same_kind", y)
+
+
+def _gives_number(function: Callable[..., Any], x: Any) -> bool:
+    """Whether NumPy writes into an array without axes and gives the number in it, as scalars' methods do."""
+    if isinstance(x, Variable) and x._scalar and hasattr(np.ndarray, function.__name__):
+        return True
+    return function in (np.dot, np.linalg.multi_dot)
 
 
 def require_its_shape(out: Any, y: Any, function: Callable[..., Any]) -> None:

@@ -362,6 +362,8 @@ def in_memory_of_einsum(subscripts: str, x: Any, y: Any, product: Any) -> Any:
     given, result = subscripts.split("->")
     labels = [*result, *sorted({*given} - {*result, ","})]
     axes = [[term.find(label) for label in labels] for term in (*given.split(","), result)]
+    if product.ndim == 0:
+        return product[()]
     made = np.nditer(
         (x, y, None),
         ("buffered", "delay_bufalloc", "external_loop", "grow_inner", "reduce_ok"),

@@ -147,7 +147,9 @@ def average(
 ) -> Any:
     if weights is None:
         mean_ = np.mean(a, axis=axis, keepdims=keepdims)
-        total = np.full_like(value(mean_), np.size(a) / max(np.size(mean_), 1))
+        total = mean_.dtype.type(np.size(a) / max(np.size(mean_), 1))
+        if np.ndim(mean_):
+            total = np.full_like(mean_, total)
         return (mean_, total) if returned else mean_
     if np.shape(weights) != np.shape(a):
         axes = normalized_axes(axis, np.ndim(a))

@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.arrays import on_host, placed, zeros_beside
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import Variable, axes_in_memory, in_own_memory, inside
+from lindiff.core.variable import axes_in_memory, in_own_memory, inside
 from lindiff.rules._common import (
     along,
     as_array,
@@ -149,7 +149,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    arrays = [x[...] if isinstance(x, Variable) and x._scalar else x for x in arrays]
+    arrays = [x if x.ndim else x[...] for x in arrays]  # none of them is a scalar
     return tuple(x if x.shape == shape else broadcast_beside(x, shape) for x in arrays)
 
 
