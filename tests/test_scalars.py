@@ -9,12 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
+import scipy.optimize
 from scipy import special
 from table import Case
 from test_table import OPERATORS
 
 import lindiff as ld
 import lindiff.numpy as lnp
+import lindiff.scipy.interpolate
+import lindiff.scipy.optimize
+import lindiff.scipy.special
 from lindiff.core import pytree
 from lindiff.core.variable import Variable
 
@@ -453,3 +458,32 @@ def test_other_names_of_results(make):
     for run in (lambda f: f, ld.program):
         np.testing.assert_allclose(run(lambda x: ld.jvp(f, (x,), (x,)))(X), (value, slopes @ X))
         np.testing.assert_allclose(run(ld.grad(f))(X), slopes, atol=1e-7)
+
+
+GRID = ([0.0, 1.0], [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, m, of: of.interpolate.CubicSpline([0.0, 1.0, 2.0], x).integrate(0.0, 1.5),
+        lambda x, m, of: of.interpolate.make_interp_spline([0.0, 1.0, 2.0], x, k=2).integrate(0.0, 1.5),
+        lambda x, m, of: of.interpolate.RegularGridInterpolator(GRID, m)((0.5, 0.2)),
+        lambda x, m, of: of.interpolate.RegularGridInterpolator(GRID, m)([0.5, 0.2]),
+        lambda x, m, of: of.special.polygamma(1, x[0]),
+        lambda x, m, of: of.optimize.fixed_point(lambda v, c: 0.5 * v + c, 0.0, args=(x[0],)),
+        lambda x, m, of: of.optimize.fixed_point(
+            lambda v, c: 0.5 * v + c, 0.0, args=(x[0],), method="iteration"
+        ),
+    ],
+)
+def test_scalars_and_arrays_of_scipy(call):
+    expected = np.asarray(call(X, M, scipy))
+    is_array = isinstance(call(X, M, scipy), np.ndarray)
+    assert isinstance(call(X, M, lindiff.scipy), np.ndarray) == is_array
+    for run in (ld.vjp, lambda f, *x: ld.jvp(f, x, x)):
+        found = []
+        run(lambda x, m, found=found: found.append(call(x, m, lindiff.scipy)) or 0.0, X, M)
+        assert found[0]._scalar != is_array
+        assert found[0].shape == expected.shape
+        np.testing.assert_allclose(ld.value(found[0]), expected)

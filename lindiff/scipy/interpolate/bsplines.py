@@ -103,7 +103,7 @@ class BSpline(scipy.interpolate.BSpline):  # type: ignore[misc]
             first, last = self.t[self.k], self.t[len(self.t) - self.k - 1]
             a, b = (np.minimum(np.maximum(limit, first), last) for limit in (a, b))
         whole = self.antiderivative()
-        return whole(b, 0, True) - whole(a, 0, True)
+        return returned(whole(b, 0, True) - whole(a, 0, True), (), "array")
 
 
 def _at_points(t: Any, c: Any, k: int, x: Any, nu: int, extrapolate: Any, axis: int) -> Any:

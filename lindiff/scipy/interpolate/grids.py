@@ -101,9 +101,10 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):  # typ
         def fill_of(fill: Any) -> Any:
             return None if self.bounds_error else fill
 
-        return returned(
-            by_formula(of_scipy, formula, *self._data, self._fill, at.astype(np.float64)), (at,), "array"
-        )
+        y = by_formula(of_scipy, formula, *self._data, self._fill, at.astype(np.float64))
+        if isinstance(xi, tuple) and at.ndim == 1:  # one point without an axis
+            y = y[0]
+        return returned(y, (at,), "array")
 
 
 def _on_grid(points: Any, c: Any, at: Any, method: str, nu: Any, shape: tuple[int, ...], fill: Any) -> Any:

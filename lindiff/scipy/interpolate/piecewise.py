@@ -90,7 +90,7 @@ class _Piecewise:
                 "the rest apart, with extrapolate=False"
             )
         whole = self.antiderivative()
-        return whole(b, 0, beyond) - whole(a, 0, beyond)
+        return returned(whole(b, 0, beyond) - whole(a, 0, beyond), (), "array")
 
     def roots(self, *args: Any, **options: Any) -> Any:
         """SciPy's, of plain coefficients."""

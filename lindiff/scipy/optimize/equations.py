@@ -16,7 +16,8 @@ import scipy.sparse
 from lindiff._docstrings import documented_like
 from lindiff.core import pytree
 from lindiff.core.arrays import on_host
-from lindiff.core.variable import value
+from lindiff.core.results import returned
+from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._bounds import bounds_of_tree
 from lindiff.scipy.optimize._flat import (
     Flat,
@@ -362,4 +363,5 @@ def fixed_point(
         plain = lambda x, *args: value(repeated(x, *args))
         return scipy.optimize.fixed_point(plain, value(x0), args, xtol, maxiter, method), None
 
-    return solved(search, lambda x, *args: func(x, *args) - x, unpacked_arguments(args))[0]
+    x = solved(search, lambda x, *args: func(x, *args) - x, unpacked_arguments(args))[0]
+    return returned(x, (), "array" if method == "del2" else "scalar") if isinstance(x, Variable) else x

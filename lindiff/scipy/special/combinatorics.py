@@ -15,7 +15,7 @@ from lindiff.scipy.special._arguments import drop_in, refuse_variable
 __all__ = ["comb", "diric", "factorial", "multigammaln", "perm", "polygamma"]
 
 
-@drop_in(special.polygamma)
+@drop_in(special.polygamma, no_axes="array")
 def polygamma(n: Any, x: Any) -> Any:
     """Differentiable in `x`, which is real.
 
