@@ -151,6 +151,13 @@ def test_what_accumulates_fills_its_output(call):
         (lambda x: np.power.reduceat(x, [-1]), IndexError),
         (lambda x: np.add.at(x, [7], 1.0), IndexError),
         (lambda x: np.add.reduce(x, axis=2), np.exceptions.AxisError),
+        (lambda x: np.add.reduceat(x, [0], axis=()), ValueError),
+        (lambda x: np.hypot.accumulate(x, axis=(0, 1)), ValueError),
+        (lambda x: np.hypot.reduce(x, axis=[0]), TypeError),
+        (lambda x: np.hypot.reduce(x, dtype=int), TypeError),
+        (lambda x: np.hypot.accumulate(x, dtype=int), TypeError),
+        (lambda x: np.logaddexp.reduceat(x, [0], dtype=int), TypeError),
+        (lambda x: np.divide.reduceat(x, [0], dtype=int), TypeError),
     ],
 )
 def test_errors_are_numpys(call, error):
@@ -159,6 +166,28 @@ def test_errors_are_numpys(call, error):
     with pytest.raises(error) as ours:
         call(ld.Variable(X) * 1)
     assert str(ours.value)[:40] == str(of_numpy.value)[:40]
+
+
+@pytest.mark.parametrize("axis", [(0,), (1,), (-1,), np.int64(1)], ids=str)
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.hypot, np.subtract, np.maximum])
+def test_one_axis_in_a_tuple(ufunc, axis):
+    for call in (
+        lambda x: ufunc.reduceat(x, [0, 1], axis=axis),
+        lambda x: ufunc.accumulate(x, axis=axis),
+        lambda x: ufunc.reduce(x, axis=axis),
+    ):
+        assert_array_equal(ld.vjp(call, X)[0], call(X))
+        check_grads(call, (X,), order=1)
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum, np.add, np.subtract])
+def test_types_of_results(ufunc, method):
+    for dtype in (np.float32, int):
+        call = lambda x, dtype=dtype: getattr(ufunc, method)(x, dtype=dtype)
+        found = ld.vjp(call, X)[0]
+        assert found.dtype == dtype
+        assert_array_equal(found, call(X))
 
 
 def test_methods_of_functions_without_a_rule():

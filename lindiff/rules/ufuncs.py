@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -30,7 +31,7 @@ from lindiff.core.variable import (
     repeats,
     value,
 )
-from lindiff.rules._common import along, as_array, depends_on_variables, normalized_axes, normalized_axis
+from lindiff.rules._common import along, as_array, depends_on_variables, normalized_axes
 from lindiff.rules.indexing.rules import host_parts, scatter
 from lindiff.rules.rebinding import is_statement, may_rebind
 from lindiff.rules.writers import destination, refuse_repeated
@@ -54,14 +55,14 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
         # NumPy says what is wrong with reductions of functions of one argument, or with two results
         return getattr(ufunc, method)(*map(value, inputs), **kwargs)
     if method in ("reduce", "accumulate", "reduceat"):
-        kwargs.setdefault("axis", 0)
-        if method != "reduce" and np.ndim(inputs[0]) == 0:
-            raise TypeError(f"cannot {method} on a scalar")
+        kwargs["axis"] = axis_of_method(method, kwargs.get("axis", 0), np.ndim(inputs[0]))
     if method == "at" and isinstance(inputs[0], np.ndarray) and not any(map(depends_on_variables, inputs)):
         return on_values(ufunc.at, inputs, kwargs)  # numbers into an array of numbers
     jumps = is_constant(ufunc, inputs) and not _keeps_elements(ufunc, method)
     if jumps and not any(isinstance(x, Variable) for x in kwargs.get("out", ())):
         return on_values(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+    if kwargs.get("dtype") is not None and method in ("reduce", "accumulate", "reduceat"):
+        require_loop(ufunc, kwargs["dtype"])
     out = kwargs.pop("out", (None,))
     if all(target is None for target in out):
         y = function(*inputs, **kwargs)
@@ -97,10 +98,28 @@ def operate(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[
     return into(out, name, casting, y)
 
 
+def axis_of_method(method: str, axis: Any, ndim: int) -> Any:
+    """The axis or axes along which a method goes; but for reductions a number, given as a tuple maybe."""
+    axis = axis if axis is None or isinstance(axis, tuple) else operator.index(axis)
+    if method == "reduce":
+        return axis
+    if ndim == 0:
+        raise TypeError(f"cannot {method} on a scalar")
+    axes = tuple(range(ndim)) if axis is None else normalized_axes(axis, ndim)
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes")
+    return axes[0]
+
+
+def require_loop(ufunc: np.ufunc, dtype: Any) -> None:
+    """Raise NumPy's TypeError if the ufunc has no loop that begins and ends with this type."""
+    dtype = np.dtype(dtype)
+    ufunc.resolve_dtypes((dtype, dtype, None), signature=(dtype, dtype, dtype))
+
+
 def _memory_of_reduceat(y: Any, x: Any, axis: int) -> Any:
     """An array of the shape of ``y`` that lies as ``ufunc.reduceat(x, indices, axis)`` does: NumPy's iterator
     goes through ``x`` without the axis."""
-    axis = normalized_axis(axis, np.ndim(x))
     x = lying_as(x)
     if x is None:
         return y
@@ -338,9 +357,15 @@ def reduce(
     where: Any = True,
 ) -> Any:
     """From left to right along one axis, as NumPy does it for functions whose order matters."""
-    x, axis = prepared(x, axis, dtype, f"reduction operation {ufunc.__name__!r} is not reorderable, so")
-    if axis is None:
+    x = of_dtype(x, dtype)
+    axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, max(x.ndim, 1))
+    if len(axes) > 1:
+        raise ValueError(
+            f"reduction operation {ufunc.__name__!r} is not reorderable, so at most one axis may be specified"
+        )
+    if not axes or not x.ndim:
         return x if initial is np._NoValue else ufunc(initial, x)
+    axis = axes[0]
     mask = np.broadcast_to(on_host(where).astype(bool), x.shape)
     start = ufunc.identity if initial is np._NoValue else initial
     if start is None and not mask.all():
@@ -363,9 +388,7 @@ def reduce(
 
 def accumulate(ufunc: np.ufunc, x: Any, /, axis: int = 0, dtype: Any = None) -> Any:
     """From left to right along one axis."""
-    x, axis = prepared(x, axis, dtype, "accumulate:")
-    if axis is None:
-        raise TypeError("cannot accumulate on a scalar")
+    x = of_dtype(x, dtype)
     results = [x[along(axis, slice(0, 1))]]
     for k in range(1, x.shape[axis]):
         results.append(ufunc(results[-1], x[along(axis, slice(k, k + 1))]))
@@ -374,7 +397,7 @@ def accumulate(ufunc: np.ufunc, x: Any, /, axis: int = 0, dtype: Any = None) -> 
 
 def reduceat(ufunc: np.ufunc, x: Any, indices: Any, /, axis: int = 0, dtype: Any = None) -> Any:
     """The reductions of ``x[i:j]`` for neighbours i, j in ``indices``; of ``x[i]`` alone where j <= i."""
-    x, axis = prepared(x, axis, dtype, "reduceat:")
+    x = of_dtype(x, dtype)
     starts, stops = segments(ufunc, x, indices, axis)
     if not starts.size:
         return x[along(axis, slice(0, 0))]
@@ -397,14 +420,9 @@ def segments(ufunc: np.ufunc, x: Any, indices: Any, axis: int) -> tuple[Any, Any
     return starts, np.maximum(np.append(starts[1:], n)[: starts.size], starts + 1)
 
 
-def prepared(x: Any, axis: Any, dtype: Any, why: str) -> tuple[Any, Any]:
-    """``x`` in the given dtype, and the one axis; None for an array without axes."""
+def of_dtype(x: Any, dtype: Any) -> Any:
     x = as_array(x)
-    x = x if dtype is None else np.astype(x, np.dtype(dtype))
-    axes = tuple(range(x.ndim)) if axis is None else normalized_axes(axis, max(x.ndim, 1))
-    if len(axes) > 1:
-        raise ValueError(f"{why} at most one axis may be specified")
-    return x, axes[0] if axes and x.ndim else None
+    return x if dtype is None else np.astype(x, np.dtype(dtype))
 
 
 def at(ufunc: np.ufunc, x: Any, indices: Any, /, *y: Any) -> None:
@@ -448,13 +466,18 @@ GENERAL: dict[str, Callable[..., Any]] = {
 
 def sums_of_segments(x: Any, indices: Any, /, axis: int = 0, dtype: Any = None) -> Any:
     """np.add.reduceat: each element is added where the segments it is in have their sums."""
-    x, axis = prepared(x, axis, dtype, "reduceat:")
+    x = of_dtype(x, dtype)
     starts, stops = segments(np.add, x, indices, axis)
     lengths = stops - starts
     segment = np.repeat(np.arange(starts.size), lengths)
     element = np.arange(segment.size) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     shape = (*x.shape[:axis], starts.size, *x.shape[axis + 1 :])
     return scatter(np.take(x, element, axis), along(axis, segment), shape, x.dtype)
+
+
+def of_elements(function: Callable[..., Any], x: Any, /, dtype: Any = None, **options: Any) -> Any:
+    """``function``, whose results are elements of ``x``, in the given dtype."""
+    return function(of_dtype(x, dtype), **options)
 
 
 def sums_written_at(ufunc: np.ufunc, x: Any, indices: Any, y: Any, /) -> None:
@@ -483,8 +506,8 @@ ufunc_method(np.add, "at", partial(sums_written_at, np.add))
 ufunc_method(np.subtract, "at", partial(sums_written_at, np.subtract))
 ufunc_method(np.add, "reduce", np.sum)
 ufunc_method(np.multiply, "reduce", np.prod)
-ufunc_method(np.maximum, "reduce", np.max)
-ufunc_method(np.minimum, "reduce", np.min)
+ufunc_method(np.maximum, "reduce", partial(of_elements, np.max))
+ufunc_method(np.minimum, "reduce", partial(of_elements, np.min))
 ufunc_method(np.add, "accumulate", np.cumsum)
 ufunc_method(np.multiply, "accumulate", np.cumprod)
 ufunc_method(np.add, "reduceat", sums_of_segments)
