@@ -59,14 +59,14 @@ def count(function):
     return counters[function].count
 
 
-def agree(function, *inputs, recordings=None):
+def agree(function, *inputs, recordings=None, rtol=1e-13):
     """Check a program of ``function`` beside it on inputs that are each given three times."""
     counted = calls(function)
     fast = program(counted)
     for args in [x for x in inputs for _ in range(3)]:
         expected, result = function(*args), fast(*args)
         assert type(expected) is type(result)
-        np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(result, expected, rtol=rtol, atol=1e-300)
     if recordings is not None:
         assert count(counted) == recordings
     return fast
@@ -842,6 +842,58 @@ def test_rows_that_are_shuffled():
 
 def test_arrays_made_like_another_one():
     agree(lambda x: np.zeros(4, like=x) + np.ones(4, like=x) * x, (X,), (X + 1,), recordings=2)
+
+
+def test_arrays_made_like_another_one_are_written_to():
+    def f(x):
+        zeros, ones = np.zeros(5, like=x), np.ones((2, 2), np.float32, like=x)
+        empty, full = np.empty((2, 2), order="F", like=x), np.full(2, 3.0, like=x)
+        zeros[1:] = x
+        ones[0] *= x[:2]
+        empty[...] = ones + x[:2]
+        full += empty[1]
+        added = np.add(x, x[0], out=np.zeros(4, like=x))
+        return np.concatenate([np.ravel(y) * x[1] for y in (zeros, ones, empty, full, added)])
+
+    agree(f, (X,), (X + 1,), recordings=2)
+    agree(ld.grad(lambda x: np.sum(f(x) ** 2)), (X,), (X + 1,), recordings=2)
+
+
+TAKEN = {
+    "slices": lambda x: np.concatenate([x[1:], x[:1]]) * x,
+    "sorted": lambda x: np.sort(x)[::-1],
+    "written": lambda x: write_part(x * 1.0),
+    "solved": lambda x: np.linalg.solve(np.outer(x, x) + 9.0 * np.eye(4), x),
+    "factor": lambda x: np.linalg.cholesky(np.outer(x, x) + 9.0 * np.eye(4))[:, 0],
+    "linear": lambda x: 2.0 * x[::-1] + x,
+    "itself": lambda x: x,
+}
+
+
+def write_part(y):
+    y[0] = 2.0 * y[1]
+    y *= y[2]
+    return y
+
+
+@pytest.mark.parametrize("f", TAKEN.values(), ids=TAKEN)
+def test_constant_tangents_and_cotangents(f):
+    """They are no arrays of the program, in which derivatives of its arguments are taken."""
+    c, z = np.array([1.0, 0.25, 2.0, 0.5]), np.array(2.0)
+    for derivative in (
+        lambda x: ld.vjp(f, x)[1](c)[0],
+        lambda x: ld.vjp(lambda x: (f(x), np.sum(x * x)), x)[1]((c, 2.0))[0],
+        *(lambda x, s=s: ld.vjp(lambda x: np.sum(f(x)), x)[1](s)[0] for s in (2, 2.0, z, z[()])),
+        lambda x: ld.jvp(f, (x,), (c,))[1],
+        *(lambda x, s=s: ld.jvp(lambda u: f(u * c + 1.0) * u, (x[0],), (s,))[1] for s in (2, 2.0, z, z[()])),
+        lambda x: ld.linearize(f, x)[1](c),
+        lambda x: ld.linearize(f, x)[1].T(c)[0],
+        lambda x: ld.hvp(lambda x: np.sum(f(x) ** 2), (x,), (c,)),
+        lambda x: ld.vjp(ld.program(f), x)[1](c)[0],
+    ):
+        agree(derivative, (X,), (X + 2.0,), recordings=2, rtol=1e-10)
+        agree(lambda x, of=derivative: ld.jvp(of, (x,), (c,))[1], (X,), (X + 2.0,), recordings=2, rtol=1e-10)
+        agree(ld.grad(lambda x, of=derivative: np.sum(of(x) * c)), (X,), (X + 2.0,), recordings=2, rtol=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lindiff.core.record cimport Record, Trace, begin, end, is_whole, leave, mee
 from lindiff.core.results cimport is_array
 from lindiff.core.variable cimport (
     Variable, alike, as_scalar_or_array, as_value, has_gaps, in_gaps_of, in_own_memory, inside_of,
-    know_arrays, node_in, overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
+    is_recorded, know_arrays, node_in, overlaps_itself, tangent_in, trace_inputs, trace_tangents, value_in,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport copy, give_back, is_large, lend
@@ -47,7 +47,7 @@ cdef object own_result(object y):
         return y if cnp.PyArray_NDIM(<cnp.ndarray>y) == 0 or held_once(y) else copy_of(y)
     if type(y) is Variable:
         return y if (<Variable>y)._scalar else copy_of(y)
-    if not hasattr(type(y), "__lindiff_without_axes__") or y.ndim == 0:  # an array of a program, with axes
+    if not is_recorded(y) or y.ndim == 0:
         return y
     return y if Py_REFCNT(y) <= 3 and is_whole(y) else copy_of(y)
 

@@ -89,6 +89,7 @@ cdef class Operators:
 
 cdef object as_value(object value)
 cdef bint is_inexact(object x)
+cpdef bint is_recorded(object x) except -1
 cdef bint is_without_axes(object x) except -1
 cdef object record(Trace trace, Node node, object value)
 cpdef list record_outputs(Trace trace, Node node, list values)

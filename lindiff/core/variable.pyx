@@ -189,7 +189,17 @@ cdef inline bint is_scalar(object value) except -1:
         return cnp.PyArray_NDIM(<cnp.ndarray>value) == 0
     if type(value) is Variable:
         return (<Variable>value)._scalar
-    return hasattr(type(value), "__lindiff_without_axes__") and value.ndim == 0
+    return is_recorded(value) and value.ndim == 0
+
+
+cpdef bint is_recorded(object x) except -1:
+    """Whether ``x`` is an array, or a number, of NumPy's in a program that is being recorded."""
+    return hasattr(type(x), "__lindiff_without_axes__")
+
+
+cdef bint is_numpys(object x) except -1:
+    """Whether this is an array of NumPy's, or one of a program, or a number there."""
+    return cnp.PyArray_Check(x) or is_recorded(x)
 
 
 cdef bint is_without_axes(object x) except -1:
@@ -896,16 +906,24 @@ cdef object alike(object given, object like, str what, str like_what):
             not hasattr(given, "__array_function__") or is_generic(given)):
         given = np.asarray(given) if cnp.PyArray_Check(like) else of_its_library(given, like)
     refuse_subclass(given, f"the {what}")
-    if cnp.PyArray_Check(given) != cnp.PyArray_Check(value_of(like)) and type(given) is not Variable:
+    if is_numpys(given) != is_numpys(value_of(like)) and type(given) is not Variable:
         raise TypeError(
             f"the {what} is a {type_name(given)}, the {like_what} a {type_name(like)}")
     if given.shape != like.shape:
         raise ValueError(f"the {what} has shape {given.shape}, the {like_what} {like.shape}")
     if given.dtype == like.dtype:
-        return given
+        return in_program_of(given, like)
     if given.dtype.kind not in "biufc" or (given.dtype.kind == "c" and like.dtype.kind != "c"):
         raise TypeError(f"the {what} has dtype {given.dtype}, the {like_what} {like.dtype}")
-    return given.astype(like.dtype)
+    return in_program_of(given.astype(like.dtype), like)
+
+
+cdef object in_program_of(object given, object like):
+    """A constant as an array of the program that ``like`` is recorded in: there it may be written to."""
+    cdef object plain = value_of(like)
+    if type(given) is Variable or is_recorded(given) or not is_recorded(plain):
+        return given
+    return np.full_like(plain, given)
 
 
 def differentiable_array(x, str what="argument"):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.namespaces import classes
-from lindiff.core.variable import inside
+from lindiff.core.variable import inside, is_recorded
 
 __all__ = ["ask_in", "class_of_value"]
 
@@ -19,8 +19,7 @@ def class_of_value(variable: Any) -> Any:
     plain = inside(variable)
     if variable._scalar:
         return plain.dtype.type
-    recorded = hasattr(type(plain), "__lindiff_without_axes__")
-    return np.ndarray if recorded or isinstance(plain, np.generic) else type(plain)
+    return np.ndarray if is_recorded(plain) or isinstance(plain, np.generic) else type(plain)
 
 
 # What lindiff.numpy is called in namespaces whose code has asked it for ndarray, by their identity.

@@ -605,18 +605,20 @@ def _setitem(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]
     return None if made is None else [(made, [item, Part(x, offset)])]
 
 
-def _filled_with(number: int) -> Callable[[Instruction, Forms, Any], Steps | None]:
-    def steps(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
-        if type(step.result) is not Slot or not _are_plain(forms[step.result]):
-            return None
-        result = forms[step.result]
-        dtype = _dtype(result)
-        if dtype.kind not in "biufc":
-            return None
-        made = prepared.copy(dtype.itemsize, [((), ()), _layout(result)])
-        return None if made is None else [(made, [np.array(number, dtype), step.result])]
-
-    return steps
+def _filled(step: Instruction, forms: Forms, roots: Any) -> Steps | None:
+    """New arrays of zeros, of ones, of constants."""
+    if type(step.result) is not Slot or not _are_plain(forms[step.result]):
+        return None
+    result = forms[step.result]
+    dtype = _dtype(result)
+    content: Any = step.args[1] if step.function is np.full_like else _FILLING[step.function]
+    if dtype.kind not in "biufc" or type(content) not in (int, float, np.ndarray):
+        return None
+    constant = np.array(content, dtype if np.ndim(content) == 0 else None)
+    if constant.shape not in ((), result.shape) or constant.dtype != dtype:
+        return None
+    made = prepared.copy(dtype.itemsize, [(constant.shape, constant.strides), _layout(result)])
+    return None if made is None else [(made, [constant, step.result])]
 
 
 def _arranged(step: Instruction, forms: Forms, roots: list[tuple[Slot, int, Slot]]) -> Steps | None:
@@ -831,7 +833,7 @@ _RAVELING = {np.ravel, method("ravel"), method("flatten")}
 _NO_COPIES = _VIEWING
 view_in_place(operator.getitem, np.diag, *_VIEWING, *_RESHAPING)
 # What asks for nothing but the form of an array.
-_FILLING: dict[Any, int] = {np.zeros_like: 0, np.ones_like: 1}
+_FILLING: dict[Any, int | None] = {np.zeros_like: 0, np.ones_like: 1, np.full_like: None}
 
 _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     **dict.fromkeys(_VIEWING | _RESHAPING, _view),
@@ -846,7 +848,7 @@ _KNOWN: dict[Any, Callable[[Instruction, Forms, Any], Steps | None]] = {
     np.diag: _diag,
     np.linalg.cholesky: _cholesky,
     np.linalg.solve: _solve,
-    **{function: _filled_with(number) for function, number in _FILLING.items()},
+    **dict.fromkeys(_FILLING, _filled),
     **dict.fromkeys((np.sum, method("sum")), _reducing(np.add)),
     **dict.fromkeys((np.prod, method("prod")), _reducing(np.multiply)),
     **dict.fromkeys((np.all, method("all")), _of_truth(np.logical_and)),

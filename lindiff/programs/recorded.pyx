@@ -56,6 +56,24 @@ cdef frozenset OF_FORM = frozenset({np.ndim, np.shape, np.size, np.iscomplexobj,
 # type that stands for another one where `patch_numpy` reaches.
 cdef frozenset ON_BEHALF = frozenset({"abc", "functools", "lindiff.numpy._types"})
 
+
+def _filled_like(x, shape, fill_value, dtype=None, order="C", **device):
+    dtype = np.asarray(fill_value).dtype if dtype is None else dtype
+    return np.full_like(x, fill_value, dtype, order, shape=shape, **device)
+
+
+def _made_like(make):
+    """``np.zeros(shape, like=x)`` or its kin as ``make``, ``np.zeros_like`` or its own."""
+    return lambda x, shape, dtype=None, order="C", **device: \
+        make(x, float if dtype is None else dtype, order, shape=shape, **device)
+
+
+# What makes arrays for a program, which it can write to.
+cdef dict MADE_LIKE = {
+    np.zeros: _made_like(np.zeros_like), np.ones: _made_like(np.ones_like),
+    np.empty: _made_like(np.empty_like), np.full: _filled_like,
+}
+
 cdef object getitem = operator.getitem
 cdef object setitem = operator.setitem
 cdef object power = operator.pow
@@ -222,6 +240,8 @@ cdef class Recorded:
             args = (*args[:1], *[operator.index(n) if isinstance(n, Recorded) else n for n in args[1:]])
             if isinstance(kwargs.get("n"), Recorded):
                 kwargs = {**kwargs, "n": operator.index(kwargs["n"])}
+        if function in MADE_LIKE and first_of(args, kwargs) is None:
+            return MADE_LIKE[function](self, *args, **kwargs)
         if hasattr(function, "_implementation") \
                 and not any([isinstance(x, Recorded) for x in leaves_of((args, kwargs))]):
             self.recording.give_up("an operation with arrays in something that is no list")

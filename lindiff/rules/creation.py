@@ -19,6 +19,8 @@ from lindiff.core.variable import (
     Variable,
     in_order_of,
     in_own_memory,
+    inside,
+    is_recorded,
     is_untraced,
     untraced,
     use_makers,
@@ -34,8 +36,10 @@ def buffer_maker(function: Callable[..., Any]) -> None:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         like = kwargs.pop("like", None)
-        made = placed(on_values(function, args, kwargs), like)
         given = [x for x in (*args, *kwargs.values()) if isinstance(x, Variable)]
+        if not given and is_recorded(inside(like)):  # a program, which is going to write to it
+            kwargs = {**kwargs, "like": inside(like)}
+        made = placed(on_values(function, args, kwargs), like)
         if given and all(map(is_untraced, given)):
             return accepting(made)
         return untraced(made) if made.dtype.kind in "fc" else made  # a walk that runs on Variables records

@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.core.arrays import foreign
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
-from lindiff.core.variable import Variable, inside
+from lindiff.core.variable import Variable, inside, is_recorded
 from lindiff.rules._common import along, normalized_axes
 from lindiff.rules.indexing.rules import scatter
 
@@ -22,7 +22,7 @@ as_strided = np.lib.stride_tricks.as_strided
 def tells_its_base(x: Any) -> bool:
     """Whether windows of ``x`` tell whose memory they share; CuPy's do not, and get their own, while those of
     programs do."""
-    return isinstance(x, Variable) or foreign(x) is None or hasattr(x, "__lindiff_without_axes__")
+    return isinstance(x, Variable) or foreign(x) is None or is_recorded(x)
 
 
 @rule
