@@ -348,6 +348,12 @@ def test_shapes_that_do_not_fit_change_nothing():
             a[3] = 1.0
         with pytest.raises(ValueError, match="broadcast"):
             a += np.ones((2, 3))
+        with pytest.raises(TypeError, match="cast"):  # which NumPy looks at first
+            a += np.full((2, 3), 1j)
+        with pytest.raises(TypeError, match="cast"):
+            a[-2:] *= np.full((2, 2), 1j)
+        with pytest.raises(TypeError, match="cast"):
+            np.add(a, np.full((2, 3), 1j), out=a)
         return a
 
     np.testing.assert_array_equal(ld.jacobian(f)(x3), np.eye(3))

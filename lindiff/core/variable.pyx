@@ -1561,12 +1561,12 @@ cdef class Variable:
         if type(outcome) is Variable and has_unit(type((<Variable>outcome)._value)):
             raise TypeError("an array keeps no unit: write a = a * unit instead of a *= unit")
         result = outcome if type(outcome) is Variable else untraced_variable(as_value(outcome))
+        if not np.can_cast(result.dtype, self.dtype, casting="same_kind"):
+            raise TypeError(f"cannot cast the result from {result.dtype} to {self.dtype} in place")
         if result.shape != self.shape:
             raise ValueError(
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the broadcast "
                 f"shape {result.shape}")
-        if not np.can_cast(result.dtype, self.dtype, casting="same_kind"):
-            raise TypeError(f"cannot cast the result from {result.dtype} to {self.dtype} in place")
         if result.dtype != self.dtype:
             result = result.astype(self.dtype)
         if owner_of(self).lent:

@@ -268,15 +268,15 @@ def into(out: tuple[Any, ...], name: str, casting: Any, results: Any) -> Any:
                 f"np.{name}(..., out=...) cannot write into an array when Variables are among its inputs: "
                 f"write y = np.{name}(...)"
             )
-        if np.broadcast_shapes(np.shape(parts[i]), target.shape) != target.shape:
-            raise ValueError(
-                f"non-broadcastable output operand with shape {target.shape} doesn't match the broadcast "
-                f"shape {np.shape(parts[i])}"
-            )
         if not np.can_cast(parts[i].dtype, target.dtype, casting):
             raise TypeError(
                 f"cannot cast the result of np.{name} from {parts[i].dtype} to {target.dtype} with casting "
                 f"rule {casting!r}"
+            )
+        if np.broadcast_shapes(np.shape(parts[i]), target.shape) != target.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {target.shape} doesn't match the broadcast "
+                f"shape {np.shape(parts[i])}"
             )
         target[...] = parts[i] if isinstance(target, Variable) else value(parts[i])
         parts[i] = target
