@@ -859,6 +859,82 @@ def test_arrays_made_like_another_one_are_written_to():
     agree(ld.grad(lambda x: np.sum(f(x) ** 2)), (X,), (X + 1,), recordings=2)
 
 
+def added(v):
+    y = np.zeros(4)
+    for k in range(3):
+        y += v * k
+        y *= v
+    return y
+
+
+def added_to_one(v):
+    y = np.array(0.5)
+    y += v[0]
+    same = y
+    y += 1
+    return same * v
+
+
+def added_in_another_order(v):
+    y = np.zeros((2, 4)).T
+    y += v[:, None]
+    return y
+
+
+@pytest.mark.parametrize("f", [added, added_to_one, added_in_another_order])
+def test_sums_that_begin_with_plain_arrays(f):
+    """``y += v`` binds the name, as it does where ``v`` is a Variable, if nobody else has the array."""
+    agree(f, (X,), (X + 1,), recordings=2)
+    assert program(f)(X).strides == f(X).strides
+
+
+held = [np.zeros(4)]
+
+
+def held_by_two_names(v):
+    y = same = np.zeros(4)
+    y += v
+    return same + y
+
+
+def held_by_a_view(v):
+    y = np.zeros(4)
+    view = y[1:]
+    y += v
+    return np.sum(view) + y
+
+
+def held_outside(v):
+    y = held[0]
+    y += v
+    result = y * 2.0
+    y -= v
+    return result
+
+
+def of_another_type(v):
+    y = np.zeros(4, np.float32)
+    y += v
+    return y
+
+
+def not_to_be_written_to(v):
+    y = np.zeros(4)
+    y.flags.writeable = False
+    try:
+        y += v
+    except ValueError:
+        return v * 2
+    return y
+
+
+@pytest.mark.parametrize(
+    "f", [held_by_two_names, held_by_a_view, held_outside, of_another_type, not_to_be_written_to]
+)
+def test_plain_arrays_that_others_see_are_written_to(f):
+    assert "no argument" in agree(f, (X,), (X + 1,)).explain(X).reason
+
+
 TAKEN = {
     "slices": lambda x: np.concatenate([x[1:], x[:1]]) * x,
     "sorted": lambda x: np.sort(x)[::-1],

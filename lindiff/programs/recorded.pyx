@@ -21,6 +21,7 @@ from lindiff.core.names import by_place
 from lindiff.core.variable import Variable
 from lindiff.programs.machine import raised
 from lindiff.programs.recording import Unrecordable
+from lindiff.rules.rebinding import is_statement, may_rebind
 
 cnp.import_array()
 
@@ -223,10 +224,27 @@ cdef class Recorded:
                 if self.recording.ended:
                     break
                 return NotImplemented
+        if len(kwargs) == 1 and method == "__call__" and cnp.PyArray_CheckExact(inputs[0]) \
+                and kwargs.get("out") is not None and kwargs["out"][0] is inputs[0]:
+            bound = self.rebound(ufunc, inputs, innermost_frame())
+            if bound is not None:
+                return bound
         if is_generic(inputs[0]) and len(inputs) == 2 and not kwargs and not cnp.PyArray_Check(self.array) \
                 and method == "__call__" and is_operator(innermost_frame()):  # of a number, which asks
             return record(power, inputs, kwargs) if ufunc is np.power else of_two(ufunc, inputs[0], self)
         return record(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+    cdef object rebound(self, object ufunc, tuple inputs, object frame):
+        """What ``a op= v`` binds a local name to that alone has the plain array ``a``; None where others may
+        see what is written there, or the result is another array."""
+        if self.recording.ended or not is_statement(frame) or not inputs[0].flags.writeable \
+                or not may_rebind(ufunc, inputs[0], frame, ("STORE_FAST",), an_array):
+            return None
+        result = record(ufunc, inputs, NOTHING)
+        if not isinstance(result, Recorded):
+            return None
+        bound = result if result.ndim else result[...]
+        return bound if has_form_of(inputs[0], bound.array) else None
 
     def __array_function__(self, function, types, args, kwargs):
         for kind in types:
@@ -983,6 +1001,15 @@ cpdef Recorded recorded(Recording recording, object array, str line, list given=
                 made.whole = x
                 break
     return made
+
+
+def an_array():
+    """A matrix of one number in a recording of its own."""
+    return recorded(Recording(), np.zeros((1, 1)), "")
+
+
+cdef bint has_form_of(object x, object y) except -1:
+    return cnp.PyArray_Check(y) and (x.shape, x.strides, x.dtype) == (y.shape, y.strides, y.dtype)
 
 
 # A number has `x[()]`, and is no sequence all the same: with this slot Python would go through it.

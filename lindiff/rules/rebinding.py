@@ -13,6 +13,7 @@ import opcode
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -26,7 +27,7 @@ __all__ = ["is_statement", "may_rebind"]
 _IN_PLACE = range(13, 26)
 _TO_NAMES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
-_expected: dict[bool, int] = {}
+_expected: dict[tuple[bool, Callable[[], Any]], int] = {}
 _measuring = threading.local()
 
 
@@ -39,7 +40,17 @@ def is_statement(frame: FrameType) -> bool:
     return name.startswith("INPLACE_") or (name == "BINARY_OP" and code[at + 1] in _IN_PLACE)
 
 
-def may_rebind(ufunc: np.ufunc, a: Any, frame: FrameType) -> bool:
+def a_variable() -> Any:
+    return untraced(np.zeros((1, 1)))
+
+
+def may_rebind(
+    ufunc: np.ufunc,
+    a: Any,
+    frame: FrameType,
+    names: tuple[str, ...] = _TO_NAMES,
+    operand: Callable[[], Any] = a_variable,
+) -> bool:
     """Whether the array ``a`` of a statement ``a op= v`` is certainly seen by nobody but the name ``a``.
 
     Parameters
@@ -49,30 +60,34 @@ def may_rebind(ufunc: np.ufunc, a: Any, frame: FrameType) -> bool:
     a : np.ndarray
     frame : FrameType
         That is at the statement.
+    names : tuple of str
+        The instructions by which it binds a name that may be bound to something else.
+    operand : callable
+        Makes a matrix of one number that asks the same, as ``v`` does.
     """
     references = sys.getrefcount(a)
     if getattr(_measuring, "now", False):
         _measuring.references = references
         return True
-    if weakref.getweakrefcount(a) > 0 or not _binds_a_name(frame):
+    if weakref.getweakrefcount(a) > 0 or not _binds_a_name(frame, names):
         return False
-    return references <= _references_of_one_name(ufunc) and _has_its_memory_alone(a)
+    return references <= _references_of_one_name(ufunc, operand) and _has_its_memory_alone(a)
 
 
-def _binds_a_name(frame: FrameType) -> bool:
+def _binds_a_name(frame: FrameType, names: tuple[str, ...]) -> bool:
     """Whether the statement that the frame is at binds a name, not an attribute or an item."""
     code, at = frame.f_code.co_code, frame.f_lasti + 2
     while at < len(code) and opcode.opname[code[at]] == "CACHE":
         at += 2
-    return at < len(code) and opcode.opname[code[at]].startswith(_TO_NAMES)
+    return at < len(code) and opcode.opname[code[at]].startswith(names)
 
 
-def _references_of_one_name(ufunc: np.ufunc) -> int:
+def _references_of_one_name(ufunc: np.ufunc, operand: Callable[[], Any]) -> int:
     """How many references :func:`may_rebind` counts to an array that one name holds: they depend on Python,
     on NumPy and, as operands may be cast, on whether it is a product."""
     product = ufunc is np.matmul
-    if product not in _expected:
-        v = untraced(np.zeros((1, 1)))
+    if (product, operand) not in _expected:
+        v = operand()
         a = np.zeros((1, 1))
         _measuring.now = True
         try:
@@ -82,8 +97,8 @@ def _references_of_one_name(ufunc: np.ufunc) -> int:
                 a += v
         finally:
             _measuring.now = False
-        _expected[product] = _measuring.references
-    return _expected[product]
+        _expected[product, operand] = _measuring.references
+    return _expected[product, operand]
 
 
 def _has_its_memory_alone(a: Any) -> bool:
