@@ -22,6 +22,7 @@ __all__ = [
     "conj",
     "depends_on_variables",
     "inverse_permutation",
+    "is_array",
     "laid_out",
     "memory_order",
     "normalized_axes",
@@ -88,6 +89,11 @@ def laid_out(x: Any, order: Any) -> Any:
 def conj(x: Any) -> Any:
     """The complex conjugate; a real array as it is."""
     return np.conjugate(x) if as_array(x).dtype.kind == "c" else x
+
+
+def is_array(x: Any) -> bool:
+    """Whether ``x`` is an array, and not a number or a list."""
+    return not x._scalar if isinstance(x, Variable) else isinstance(x, np.ndarray)
 
 
 def normalized_axes(axes: Any, ndim: int) -> tuple[int, ...]:

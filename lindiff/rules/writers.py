@@ -15,7 +15,7 @@ from lindiff.core.arrays import on_host, placed
 from lindiff.core.refusals import refusal
 from lindiff.core.registry import composed, on_values
 from lindiff.core.variable import Variable, as_it_is_read, repeats, value
-from lindiff.rules._common import as_array, depends_on_variables
+from lindiff.rules._common import as_array, depends_on_variables, is_array
 from lindiff.rules.selection.rules import index_along
 
 __all__: list[str] = []
@@ -58,11 +58,6 @@ def refuse_repeated(x: Any, function: str) -> None:
             f"np.{function} cannot write into a view that has elements several times, as windows that "
             "overlap do: write into a copy, w = view.copy(), and then view[...] = w"
         )
-
-
-def is_array(x: Any) -> bool:
-    """Whether ``x`` is an array, and not a number or a list: those become what they are written into."""
-    return not x._scalar if isinstance(x, Variable) else isinstance(x, np.ndarray)
 
 
 def require_cast(y: Any, x: Any, casting: Any) -> None:

@@ -19,6 +19,7 @@ from lindiff.rules._common import (
     along,
     as_array,
     inverse_permutation,
+    is_array,
     memory_order,
     normalized_axes,
     normalized_axis,
@@ -149,7 +150,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    arrays = [x if x.ndim else x[...] for x in arrays]  # none of them is a scalar
+    arrays = [x if x.ndim or is_array(x) else x[...] for x in arrays]
     return tuple(x if x.shape == shape else broadcast_beside(x, shape) for x in arrays)
 
 
