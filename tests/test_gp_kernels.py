@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
+from lindiff import gp
 from lindiff.core.pytree import flatten
 from lindiff.gp import kernels, tiles
 from lindiff.gp.kernels import (
@@ -459,3 +460,16 @@ def test_columns_by_a_mask():
     np.testing.assert_array_equal(RBF().on(mask)(points), RBF().on([0, 2])(points))
     with pytest.raises(TypeError):
         RBF().on([0.9])
+
+
+@pytest.mark.parametrize("nu", [0.25, 0.5, 1.0])
+def test_points_that_differ_by_rounding(nu):
+    """Both ways agree with differences, as the slope of the kernel is large there."""
+    steps = np.arange(30)
+    t = np.concatenate([0.1 * steps, steps / 10])
+    y = np.sin(t) + 0.2 * np.random.default_rng(0).standard_normal(60)
+
+    def density(scale):
+        return gp.log_marginal_likelihood(Matern(scale, nu=nu) + WhiteKernel(0.1), t, y)
+
+    check_grads(density, (1.0,), order=2, rtol=1e-5)

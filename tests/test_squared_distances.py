@@ -33,6 +33,57 @@ def test_near_points_far_from_zero(columns, offset, dtype):
     np.testing.assert_allclose(found, expected, rtol=500 * np.finfo(dtype).eps, atol=0)
 
 
+def near_points(columns, dtype):
+    """Pairs that differ by rounding, by little and by much, of points about 3."""
+    rng = np.random.default_rng(columns)
+    X, Z = (rng.standard_normal((n, columns)) + 3 for n in (20, 9))
+    Z[:3], Z[3], Z[4] = X[:3], np.nextafter(X[3].astype(dtype), np.inf), X[4]
+    Z[4, 0] += 1e-3
+    return X.astype(dtype), Z.astype(dtype)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 16])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_derivatives_by_near_points(columns, dtype):
+    """Of the distance itself, whose derivative by its square is half of its inverse."""
+    X, Z = near_points(columns, dtype)
+    rng = np.random.default_rng(1)
+    R_bar = rng.standard_normal((20, 9))
+
+    def of_distance(X, Z):
+        squared = linalg.squared_distances(X, Z)
+        is_zero = np.equal(ld.value(squared), 0)
+        return np.where(is_zero, 0.0, np.sqrt(np.where(is_zero, 1.0, squared))).astype(dtype)
+
+    between = X[:, None].astype(np.longdouble) - Z
+    lengths = np.sqrt(exact(X, Z))
+    unit = between / np.where(lengths == 0, np.inf, lengths)[..., None]
+    tolerance = 2e4 * np.finfo(dtype).eps
+    X_bar, Z_bar = ld.vjp(of_distance, X, Z)[1](R_bar.astype(dtype))
+    np.testing.assert_allclose(X_bar, np.einsum("ij,ijk->ik", R_bar, unit), atol=tolerance)
+    np.testing.assert_allclose(Z_bar, -np.einsum("ij,ijk->jk", R_bar, unit), atol=tolerance)
+    X_dot, Z_dot = rng.standard_normal(X.shape).astype(dtype), rng.standard_normal(Z.shape).astype(dtype)
+    tangent = ld.jvp(of_distance, (X, Z), (X_dot, Z_dot))[1]
+    expected = np.einsum("ijk,ijk->ij", unit, X_dot[:, None] - Z_dot)
+    np.testing.assert_allclose(tangent, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+def test_kernels_of_derivatives_are_their_formulas(columns):
+    from lindiff.kernels import directed_differences, weighted_differences
+    from lindiff.linalg.distances import _directed_differences, _weighted_differences
+
+    X, Z = near_points(columns, np.float64)
+    rng, R = np.random.default_rng(2), kernel(X, Z)
+    weights, directions = rng.standard_normal((20, 9)), rng.standard_normal((20, columns))
+    kept = weights.copy()
+    found = weighted_differences(weights, X, Z, R)
+    np.testing.assert_allclose(found, _weighted_differences(weights, X, Z, R), rtol=1e-12, atol=1e-13)
+    np.testing.assert_array_equal(weights, kept)
+    found = directed_differences(directions, X, Z, R)
+    np.testing.assert_allclose(found, _directed_differences(directions, X, Z, R), rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("columns", [3, 4])
 def test_scales_and_what_is_no_number(columns):
     rng = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from lindiff.kernels.cholesky import (
     potri_pullback,
     potri_pushforward,
 )
-from lindiff.kernels.distances import squared_distances
+from lindiff.kernels.distances import directed_differences, squared_distances, weighted_differences
 from lindiff.kernels.eigh import (
     eigh,
     eigh_pullback,
@@ -55,6 +55,7 @@ __all__ = [
     "Sweep",
     "copyltu",
     "det",
+    "directed_differences",
     "eigh",
     "eigh_pullback",
     "eigh_pushforward",
@@ -102,4 +103,5 @@ __all__ = [
     "trsm",
     "trsm_pullback",
     "unpaired",
+    "weighted_differences",
 ]

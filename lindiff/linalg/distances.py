@@ -13,7 +13,8 @@ from lindiff.linalg._matrices import transposed
 
 __all__ = ["squared_distances"]
 
-CANCELLED = 1 / 32  # what is left of |x|² + |z|² where the difference of both is taken
+CANCELLED = 1 / 32  # what is left of |x|² + |z|² where the difference of both is taken,
+NEAR = 2**-14  # and where it is in derivatives
 
 
 def _lengths(X: Any) -> Any:
@@ -66,7 +67,8 @@ def squared_distances(X: Any, Z: Any) -> Any:
     Notes
     -----
     2nmd flops, by one product of matrices where columns are many, and 4nmd for both derivatives:
-    ``X_bar = 2 (diag(R_bar 1) X - R_bar Z)``.  No other array of n × m numbers.
+    ``x̄_i = 2 Σ_j R̄_ij (x_i - z_j)``, by differences of near points: what is a function of distances may have
+    large derivatives there.
 
     Examples
     --------
@@ -80,18 +82,79 @@ def squared_distances(X: Any, Z: Any) -> Any:
            [ 12.,  16.]])
     """
     R = squared_distances(X, Z)
+    R2 = value(R)
+    return R, Differential(
+        (
+            lambda X_dot: 2 * directed_differences(X_dot, X, Z, R2),
+            lambda Z_dot: 2 * transposed(directed_differences(Z_dot, Z, X, transposed(R2))),
+        ),
+        (
+            lambda R_bar: 2 * weighted_differences(R_bar, X, Z, R2),
+            lambda R_bar: 2 * weighted_differences(transposed(R_bar), Z, X, transposed(R2)),
+        ),
+    )
+
+
+# -- derivatives -----------------------------------------------------------------------------------------
+
+
+def _is_near(x: Any, z: Any, R2: Any) -> Any:
+    return ~(NEAR * (_lengths(x)[:, None] + _lengths(z)) < R2)
+
+
+def _weighted_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
+    """``diag(W 1) x - W z`` of far points, and differences of near ones."""
     x, z = _about(Z, X, Z)
+    i, j = np.nonzero(_is_near(x, z, R2))
+    far = W.copy()
+    far[i, j] = 0
+    found = np.sum(far, axis=1)[:, None] * x - far @ z
+    np.add.at(found, i, W[i, j][:, None] * (X[i] - Z[j]))
+    return found
 
-    def push_x(X_dot: Any) -> Any:
-        return 2 * (np.sum(x * X_dot, axis=1)[:, None] - X_dot @ transposed(z))
 
-    def push_z(Z_dot: Any) -> Any:
-        return 2 * (np.sum(z * Z_dot, axis=1) - x @ transposed(Z_dot))
+@operator(_weighted_differences)
+def weighted_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
+    """``Σ_j w_ij (x_i - z_j)``, (n, d), of weights (n, m); R2 are the squared distances, which decide how."""
+    return weighted_differences(W, X, Z, R2), Differential(
+        (
+            lambda W_dot: weighted_differences(W_dot, X, Z, R2),
+            lambda X_dot: np.sum(W, axis=1)[:, None] * X_dot,
+            lambda Z_dot: -W @ Z_dot,
+            None,
+        ),
+        (
+            lambda bar: directed_differences(bar, X, Z, R2),
+            lambda bar: np.sum(W, axis=1)[:, None] * bar,
+            lambda bar: -transposed(W) @ bar,
+            None,
+        ),
+    )
 
-    def pull_x(R_bar: Any) -> Any:
-        return 2 * (np.sum(R_bar, axis=1)[:, None] * x - R_bar @ z)
 
-    def pull_z(R_bar: Any) -> Any:
-        return 2 * (np.sum(R_bar, axis=0)[:, None] * z - transposed(R_bar) @ x)
+def _directed_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
+    """``w_i x_i - w_i z_j`` of far points, and differences of near ones."""
+    x, z = _about(Z, X, Z)
+    i, j = np.nonzero(_is_near(x, z, R2))
+    found = np.sum(W * x, axis=1)[:, None] - W @ transposed(z)
+    found[i, j] = np.sum(W[i] * (X[i] - Z[j]), axis=1)
+    return found
 
-    return R, Differential((push_x, push_z), (pull_x, pull_z))
+
+@operator(_directed_differences)
+def directed_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
+    """``Σ_k w_ik (x_ik - z_jk)``, (n, m), of directions (n, d); R2 as above."""
+    return directed_differences(W, X, Z, R2), Differential(
+        (
+            lambda W_dot: directed_differences(W_dot, X, Z, R2),
+            lambda X_dot: np.sum(W * X_dot, axis=1)[:, None],
+            lambda Z_dot: -W @ transposed(Z_dot),
+            None,
+        ),
+        (
+            lambda bar: weighted_differences(bar, X, Z, R2),
+            lambda bar: np.sum(bar, axis=1)[:, None] * W,
+            lambda bar: -transposed(bar) @ W,
+            None,
+        ),
+    )

@@ -28,9 +28,13 @@ class Stationary(Kernel):
         return X
 
     def between(self, F: Any, G: Any) -> Any:
-        x, z = about_center(F, G)
         scale = as_scale(self.length_scale)
-        return self.of_squared(squared_distances(x / scale, z / scale))
+        if np.size(scale) != 1:
+            x, z = about_center(F, G)
+            return self.of_squared(squared_distances(x / scale, z / scale))
+        # Of the scale no difference of large numbers is taken: derivatives by it are exact at all distances.
+        unit = np.exp2(np.round(np.log2(np.abs(value(scale)))))
+        return self.of_squared(squared_distances(F / unit, G / unit) * (unit / scale) ** 2)
 
     def of_squared(self, r2: Any) -> Any:
         """The kernel at squared distances."""
