@@ -189,3 +189,15 @@ def test_kernels_of_all_classes(jobs):
         np.testing.assert_allclose(gradient, by_differences, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match="9 numbers are searched for"):
         ours.log_marginal_likelihood(np.zeros(4))
+
+
+def test_noise_of_the_process_is_one_of_new_points():
+    """As in scikit-learn, which has it in the covariance of the process."""
+    X, y = load_iris(return_X_y=True)
+    X, y, new = X[40:60, :2], y[40:60], X[::25, :2]
+    kernel = 4.0 * their_kernels.RBF(1.0) + their_kernels.WhiteKernel(4.0)
+    ours = GaussianProcessClassifier(kernel, optimizer=None).fit(X, y)
+    other = theirs.GaussianProcessClassifier(kernel, optimizer=None).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(new), other.predict_proba(new), atol=1e-3)
+    latent = other.base_estimator_.latent_mean_and_variance(new)
+    np.testing.assert_allclose(ours.latent_mean_and_variance(new), latent, rtol=1e-6)

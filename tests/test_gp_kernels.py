@@ -166,6 +166,12 @@ def test_numbers_of_sklearn():
         )
 
 
+def test_theta_is_that_of_the_kernel_beyond_its_bounds():
+    kernel = 2e6 * RBF(1e-7)
+    again = kernel.clone_with_theta(kernel.theta)
+    np.testing.assert_allclose([again.k1.constant_value, again.k2.length_scale], [2e6, 1e-7])
+
+
 def test_other_numbers_by_name():
     kernel = 2.0 * RBF(SCALES) ** 2 + WhiteKernel(0.3, "fixed")
     other = kernel.with_params(k2__noise_level=0.5, k1__k2__exponent=3, k1__k2__kernel__length_scale=1.0)

@@ -9,7 +9,7 @@ import scipy.stats
 
 import lindiff as ld
 from lindiff import gp
-from lindiff.gp.kernels import RBF
+from lindiff.gp.kernels import RBF, WhiteKernel
 from lindiff.testing import check_grads
 
 rng = np.random.default_rng(0)
@@ -143,3 +143,10 @@ def test_derivatives_by_a_variance_of_zero(name):
         slope = ld.grad(lambda var, call=call: np.sum(call(var)))
         at_zero, near = slope(np.zeros(4)), slope(np.full(4, 1e-7))
         np.testing.assert_allclose(at_zero, near, rtol=1e-4, atol=1e-5)
+
+
+def test_noise_of_the_process_spreads_expected_counts():
+    """A count at a new point has noise of its own, as those of the bound have."""
+    kernel, Z = 4.0 * RBF(1.0) + WhiteKernel(9.0), np.array([0.0, 1.5])
+    posterior = gp.variational_posterior(kernel, Z, np.zeros(2), np.eye(2), gp.Poisson())
+    np.testing.assert_allclose(posterior.expected(np.array([0.2])), [np.exp(0.5 * (4.0 + 9.0))], rtol=1e-6)

@@ -135,9 +135,9 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
             return (-float(value), -gradient) if eval_gradient else -float(value)
 
         rng = check_random_state(self.random_state)
-        starts = [hyper.theta]
+        starts = [hyper.start]
         starts += [
-            np.clip(hyper.theta + rng.standard_normal(len(hyper.theta)), *hyper.bounds.T)
+            np.clip(hyper.start + rng.standard_normal(len(hyper.theta)), *hyper.bounds.T)
             for _ in range(self.n_restarts_optimizer)
         ]
         found = [self.optimizer(objective, theta, hyper.bounds) for theta in starts]
@@ -583,7 +583,7 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
         if len(self._posteriors) > 1:
             raise ValueError("latent_mean_and_variance is for two classes")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self._posteriors[0].mean_and_var(X)
+        return self._posteriors[0].observed_mean_and_var(X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of classes at points: (m, c)."""

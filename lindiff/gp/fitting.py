@@ -303,7 +303,7 @@ class _Problem:
         # Inducing points are looked for in units of the data, as logarithms have none.
         self._units = _spreads(data.X)
         points = np.ravel(Z / self._units) if self._moves else np.zeros(0)
-        self.first = np.concatenate([self.hyper.theta, np.asarray(points, np.float64)])
+        self.first = np.concatenate([self.hyper.start, np.asarray(points, np.float64)])
         free = np.tile([-np.inf, np.inf], (len(points), 1))
         self._bounds = np.concatenate([self.hyper.bounds, free])
         self.best, self.best_value = self.first, -np.inf

@@ -146,6 +146,8 @@ class Hyperparameters:
         Their values: logarithms of what is positive, and other numbers as they are.
     bounds : (k, 2) array
         Of theta.
+    start : (k,) array
+        Theta within the bounds, where a search begins.
 
     Raises
     ------
@@ -180,7 +182,8 @@ class Hyperparameters:
             bounds.append(_limits(name, limits, len(numbers)))
         self.names = [parameter.name for parameter in self._parameters]
         self.bounds = np.concatenate([np.zeros((0, 2)), *bounds])
-        self.theta = np.clip(np.concatenate([np.zeros(0), *theta]), *self.bounds.T)
+        self.theta = np.concatenate([np.zeros(0), *theta])
+        self.start = np.clip(self.theta, *self.bounds.T)
 
     def values_at(self, theta: Any) -> dict[str, Any]:
         """The parameters by name at a vector; differentiable."""

@@ -178,6 +178,12 @@ class LikelihoodPosterior(LatentPosterior):
         """Variance of the noise, of a `Gaussian` likelihood."""
         return noise_of(self._of_observations())
 
+    def observed_mean_and_var(self, X: Any) -> tuple[Any, Any]:
+        """:meth:`mean_and_var` of what is observed at new points: with the kernel's own noise there."""
+        mean, var = self.mean_and_var(X)
+        noise = self.kernel.noise(self.kernel.features(as_points(X, like=self.X)))
+        return mean, np.transpose(np.transpose(var) + noise)
+
     def expected(self, X: Any) -> Any:
         """Expectations of observations at points (m, d): of `Bernoulli` ones the probabilities of 1."""
-        return self._of_observations().expected(*self.mean_and_var(X))
+        return self._of_observations().expected(*self.observed_mean_and_var(X))
