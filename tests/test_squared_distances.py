@@ -80,6 +80,8 @@ def test_kernels_of_derivatives_are_their_formulas(columns):
     found = weighted_differences(weights, X, Z, R)
     np.testing.assert_allclose(found, _weighted_differences(weights, X, Z, R), rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(weights, kept)
+    found = weighted_differences(weights, X, Z, R, of_columns=True)
+    np.testing.assert_allclose(found, _weighted_differences(weights, X, Z, R, True), rtol=1e-12, atol=1e-13)
     found = directed_differences(directions, X, Z, R)
     np.testing.assert_allclose(found, _directed_differences(directions, X, Z, R), rtol=1e-12, atol=1e-13)
 

@@ -168,127 +168,125 @@ def squared_distances(X, Z):
 # -- derivatives -----------------------------------------------------------------------------------------
 
 
-cdef void weighted_by_columns(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, const floating *weights,
-                              const floating *X, const floating *Zt, floating *found) noexcept nogil:
-    """Σ_j w_ij (x_i - z_j), of Z's transpose."""
+cdef bint all_far(Py_ssize_t m, const floating *R, floating of_x, const floating *of_z) noexcept nogil:
+    """Whether none of a row of squared distances is small beside |x|² + |z|²."""
+    cdef Py_ssize_t j
+    cdef bint far = True
+    cdef floating near = <floating> NEAR
+    for j in range(m):
+        far &= R[j] > near * (of_x + of_z[j])
+    return far
+
+
+cdef void take_near(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, bint of_columns, floating *weights,
+                    const floating *X, const floating *Z, const floating *R, const floating *of_x,
+                    const floating *of_z, floating *found) noexcept nogil:
+    """Weighted differences of near points, which are taken out of the weights."""
     cdef Py_ssize_t i, j, k
-    cdef floating x, total
+    cdef floating weight, near = <floating> NEAR
     for i in range(n):
-        for k in range(d):
-            x = X[i * d + k]
-            total = 0
-            for j in range(m):
-                total += weights[i * m + j] * (x - Zt[k * m + j])
-            found[i * d + k] = total
-
-
-cdef void weighted_by_product(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, floating *weights, const floating *X,
-                              const floating *Z, const floating *Xc, const floating *Zc, const floating *R,
-                              const floating *of_x, const floating *of_z, floating *found) noexcept nogil:
-    """The same by diag(w 1) x - w z of points about a centre; near ones are taken out of the weights."""
-    cdef Py_ssize_t i, j, k
-    cdef floating total, weight, near = <floating> NEAR
-    for i in range(n):
-        total = 0
-        for k in range(d):
-            found[i * d + k] = 0
-        for j in range(m):
-            weight = weights[i * m + j]
-            if not R[i * m + j] > near * (of_x[i] + of_z[j]):
-                for k in range(d):
-                    found[i * d + k] += weight * (X[i * d + k] - Z[j * d + k])
-                weights[i * m + j] = weight = 0
-            total += weight
-        for k in range(d):
-            found[i * d + k] += total * Xc[i * d + k]
-    rowmajor.gemm(PLAIN, PLAIN, <blas_int> n, <blas_int> d, <blas_int> m, -1, weights, <blas_int> m,
-                  Zc, <blas_int> d, 1, found, <blas_int> d)
-
-
-cdef void directed_by_columns(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, const floating *W,
-                              const floating *X, const floating *Zt, floating *found) noexcept nogil:
-    """Σ_k w_ik (x_ik - z_jk), of Z's transpose."""
-    cdef Py_ssize_t i, j, k
-    cdef floating x, w
-    for i in range(n):
-        for j in range(m):
-            found[i * m + j] = 0
-        for k in range(d):
-            x, w = X[i * d + k], W[i * d + k]
-            for j in range(m):
-                found[i * m + j] += w * (x - Zt[k * m + j])
-
-
-cdef void directed_by_product(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, const floating *W, const floating *X,
-                              const floating *Z, const floating *Xc, const floating *Zc, const floating *R,
-                              const floating *of_x, const floating *of_z, floating *found) noexcept nogil:
-    """The same by w_i x_i - w_i z_j of points about a centre, and by differences of near ones."""
-    cdef Py_ssize_t i, j, k
-    cdef floating own, total, near = <floating> NEAR
-    rowmajor.gemm(PLAIN, TRANSPOSE, <blas_int> n, <blas_int> m, <blas_int> d, -1, W, <blas_int> d,
-                  Zc, <blas_int> d, 0, found, <blas_int> m)
-    for i in range(n):
-        own = 0
-        for k in range(d):
-            own += W[i * d + k] * Xc[i * d + k]
+        if all_far(m, R + i * m, of_x[i], of_z):
+            continue
         for j in range(m):
             if R[i * m + j] > near * (of_x[i] + of_z[j]):
-                found[i * m + j] += own
                 continue
-            total = 0
+            weight = weights[i * m + j]
+            weights[i * m + j] = 0
             for k in range(d):
-                total += W[i * d + k] * (X[i * d + k] - Z[j * d + k])
-            found[i * m + j] = total
+                if of_columns:
+                    found[j * d + k] += weight * (Z[j * d + k] - X[i * d + k])
+                else:
+                    found[i * d + k] += weight * (X[i * d + k] - Z[j * d + k])
 
 
-cdef object derivative(bint directed, cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
-                       cnp.ndarray found, floating zero):
-    """Weighted differences, or directed ones; zero gives the type.  Of many columns W is written to."""
-    cdef Py_ssize_t n = X.shape[0], m = Z.shape[0], d = X.shape[1]
-    cdef bint few = d <= SUBTRACTED_COLUMNS
-    center = 0 if few else Z.mean(axis=0)
-    cdef cnp.ndarray other = np.ascontiguousarray(Z.T) if few else Z - center
-    cdef cnp.ndarray about = X if few else X - center, norms = np.empty(n + m, R.dtype)
+cdef bint none_near(Py_ssize_t n, Py_ssize_t m, const floating *R, const floating *of_x,
+                    const floating *of_z) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if not all_far(m, R + i * m, of_x[i], of_z):
+            return False
+    return True
+
+
+cdef void add_far(Py_ssize_t n, Py_ssize_t d, const floating *about, const floating *sums,
+                  floating *found) noexcept nogil:
+    """found += w x - s, of sums (s, w) of the others about a centre, and of their weights."""
+    cdef Py_ssize_t i, k
+    for i in range(n):
+        for k in range(d):
+            found[i * d + k] += sums[i * (d + 1) + d] * about[i * d + k] - sums[i * (d + 1) + k]
+
+
+cdef object weighted(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, bint of_columns,
+                     cnp.ndarray found, floating zero):
+    """Weighted differences onto zeros; zero gives the type."""
+    cdef Py_ssize_t n = X.shape[0], m = Z.shape[0], d = X.shape[1], rows = m if of_columns else n
+    center = Z.mean(axis=0)
+    cdef cnp.ndarray xc = X - center, zc = Z - center, norms = np.empty(n + m, R.dtype)
+    cdef cnp.ndarray others = np.ones((n if of_columns else m, d + 1), R.dtype)
+    cdef cnp.ndarray sums = np.empty((rows, d + 1), R.dtype)
+    cdef floating *of_x = <floating *> norms.data
+    cdef floating *r = <floating *> R.data
+    cdef floating *result = <floating *> found.data
+    cdef floating *about = <floating *> (zc if of_columns else xc).data
+    others[:, :d] = xc if of_columns else zc
+    squares(n, d, <floating *> xc.data, of_x)
+    squares(m, d, <floating *> zc.data, of_x + n)
+    if not none_near(n, m, r, of_x, of_x + n):
+        W = W.copy()
+        take_near(n, m, d, of_columns, <floating *> W.data, <floating *> X.data, <floating *> Z.data, r, of_x,
+                  of_x + n, result)
+    rowmajor.gemm(TRANSPOSE if of_columns else PLAIN, PLAIN, <blas_int> rows, <blas_int> (d + 1),
+                  <blas_int> (n if of_columns else m), 1, <floating *> W.data, <blas_int> m,
+                  <floating *> others.data, <blas_int> (d + 1), 0, <floating *> sums.data, <blas_int> (d + 1))
+    add_far(rows, d, about, <floating *> sums.data, result)
+
+
+cdef object directed(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, cnp.ndarray found,
+                     floating zero):
+    """Directed differences; zero gives the type."""
+    cdef Py_ssize_t i, j, k, n = X.shape[0], m = Z.shape[0], d = X.shape[1]
+    center = Z.mean(axis=0)
+    cdef cnp.ndarray xc = X - center, zc = Z - center, norms = np.empty(n + m, R.dtype)
+    cdef floating *of_x = <floating *> norms.data
+    cdef floating *of_z = of_x + n
+    cdef floating *r = <floating *> R.data
+    cdef floating *result = <floating *> found.data
     cdef floating *w = <floating *> W.data
     cdef floating *x = <floating *> X.data
     cdef floating *z = <floating *> Z.data
-    cdef floating *xc = <floating *> about.data
-    cdef floating *zc = <floating *> other.data
-    cdef floating *r = <floating *> R.data
-    cdef floating *of_x = <floating *> norms.data
-    cdef floating *result = <floating *> found.data
+    cdef floating *about = <floating *> xc.data
+    cdef floating own, total, near = <floating> NEAR
+    squares(n, d, about, of_x)
+    squares(m, d, <floating *> zc.data, of_z)
+    rowmajor.gemm(PLAIN, TRANSPOSE, <blas_int> n, <blas_int> m, <blas_int> d, -1, w, <blas_int> d,
+                  <floating *> zc.data, <blas_int> d, 0, result, <blas_int> m)
     with nogil:
-        if few and directed:
-            directed_by_columns(n, m, d, w, x, zc, result)
-        elif few:
-            weighted_by_columns(n, m, d, w, x, zc, result)
-        else:
-            squares(n, d, xc, of_x)
-            squares(m, d, zc, of_x + n)
-            if directed:
-                directed_by_product(n, m, d, w, x, z, xc, zc, r, of_x, of_x + n, result)
-            else:
-                weighted_by_product(n, m, d, w, x, z, xc, zc, r, of_x, of_x + n, result)
+        for i in range(n):
+            own = 0
+            for k in range(d):
+                own += w[i * d + k] * about[i * d + k]
+            for j in range(m):
+                result[i * m + j] += own
+            if all_far(m, r + i * m, of_x[i], of_z):
+                continue
+            for j in range(m):
+                if r[i * m + j] > near * (of_x[i] + of_z[j]):
+                    continue
+                total = 0
+                for k in range(d):
+                    total += w[i * d + k] * (x[i * d + k] - z[j * d + k])
+                result[i * m + j] = total
 
 
-cdef object derivative_of(bint directed, W, X, Z, R):
-    cdef object dtype = np.result_type(W, X, Z, R)
-    cdef object shape = (X.shape[0], Z.shape[0] if directed else X.shape[1])
-    found = np.zeros(shape, dtype)
-    if not X.size or not Z.size:
-        return found
-    writes = not directed and X.shape[1] > SUBTRACTED_COLUMNS
-    W = np.array(W, dtype, order="C") if writes else np.ascontiguousarray(W, dtype)
-    X, Z, R = (np.ascontiguousarray(x, dtype) for x in (X, Z, R))
-    if dtype == np.float32:
-        derivative[float](directed, W, X, Z, R, found, 0)
-    else:
-        derivative[double](directed, W, X, Z, R, found, 0)
-    return found
+cdef tuple alike(W, X, Z, R):
+    """The arrays by rows, of one type."""
+    dtype = np.result_type(W, X, Z, R)
+    return tuple([np.ascontiguousarray(x, dtype) for x in (W, X, Z, R)])
 
 
-def weighted_differences(weights, X, Z, R):
-    """Σ_j w_ij (x_i - z_j) of the rows of two matrices.
+def weighted_differences(weights, X, Z, R, bint of_columns=False):
+    """Σ_j w_ij (x_i - z_j) of the rows of two matrices, or Σ_i w_ij (z_j - x_i).
 
     Parameters
     ----------
@@ -297,24 +295,37 @@ def weighted_differences(weights, X, Z, R):
         Real floats, as the weights.
     R : (n, m) ndarray
         Their squared distances.
+    of_columns : bool
+        Sum over the rows of the weights.
 
     Returns
     -------
-    (n, d) ndarray
+    (n, d) ndarray, or (m, d)
 
     Notes
     -----
-    2 n m d flops.  Where columns are many, a copy of the weights.
+    2 n m d flops.  A copy of the weights where points are near each other.
 
     Examples
     --------
     >>> import numpy as np
     >>> X, Z = np.array([[1.0], [3.0]]), np.zeros((1, 1))
-    >>> weighted_differences(np.array([[2.0], [1.0]]), X, Z, squared_distances(X, Z))
+    >>> weights, R = np.array([[2.0], [1.0]]), squared_distances(X, Z)
+    >>> weighted_differences(weights, X, Z, R)
     array([[2.],
            [3.]])
+    >>> weighted_differences(weights, X, Z, R, of_columns=True)
+    array([[-5.]])
     """
-    return derivative_of(False, weights, X, Z, R)
+    weights, X, Z, R = alike(weights, X, Z, R)
+    found = np.zeros(Z.shape if of_columns else X.shape, R.dtype)
+    if not X.size or not Z.size:
+        return found
+    if R.dtype == np.float32:
+        weighted[float](weights, X, Z, R, of_columns, found, 0)
+    else:
+        weighted[double](weights, X, Z, R, of_columns, found, 0)
+    return found
 
 
 def directed_differences(W, X, Z, R):
@@ -343,4 +354,12 @@ def directed_differences(W, X, Z, R):
     array([[2.],
            [3.]])
     """
-    return derivative_of(True, W, X, Z, R)
+    W, X, Z, R = alike(W, X, Z, R)
+    found = np.zeros(R.shape, R.dtype)
+    if not X.size or not Z.size:
+        return found
+    if R.dtype == np.float32:
+        directed[float](W, X, Z, R, found, 0)
+    else:
+        directed[double](W, X, Z, R, found, 0)
+    return found

@@ -90,7 +90,7 @@ def squared_distances(X: Any, Z: Any) -> Any:
         ),
         (
             lambda R_bar: 2 * weighted_differences(R_bar, X, Z, R2),
-            lambda R_bar: 2 * weighted_differences(transposed(R_bar), Z, X, transposed(R2)),
+            lambda R_bar: 2 * weighted_differences(R_bar, X, Z, R2, of_columns=True),
         ),
     )
 
@@ -102,31 +102,40 @@ def _is_near(x: Any, z: Any, R2: Any) -> Any:
     return ~(NEAR * (_lengths(x)[:, None] + _lengths(z)) < R2)
 
 
-def _weighted_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
+def _weighted_differences(W: Any, X: Any, Z: Any, R2: Any, of_columns: bool = False) -> Any:
     """``diag(W 1) x - W z`` of far points, and differences of near ones."""
     x, z = _about(Z, X, Z)
     i, j = np.nonzero(_is_near(x, z, R2))
-    far = W.copy()
+    far, near = W.copy(), W[i, j][:, None] * (X[i] - Z[j])
     far[i, j] = 0
+    if of_columns:
+        far, x, z, i, near = transposed(far), z, x, j, -near
     found = np.sum(far, axis=1)[:, None] * x - far @ z
-    np.add.at(found, i, W[i, j][:, None] * (X[i] - Z[j]))
+    np.add.at(found, i, near)
     return found
 
 
 @operator(_weighted_differences)
-def weighted_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
-    """``Σ_j w_ij (x_i - z_j)``, (n, d), of weights (n, m); R2 are the squared distances, which decide how."""
-    return weighted_differences(W, X, Z, R2), Differential(
+def weighted_differences(W: Any, X: Any, Z: Any, R2: Any, of_columns: bool = False) -> Any:
+    """``Σ_j w_ij (x_i - z_j)``, (n, d), of weights (n, m); `of_columns` ``Σ_i w_ij (z_j - x_i)``, (m, d).
+
+    R2 are the squared distances, which decide how.
+    """
+    return weighted_differences(W, X, Z, R2, of_columns), Differential(
         (
-            lambda W_dot: weighted_differences(W_dot, X, Z, R2),
-            lambda X_dot: np.sum(W, axis=1)[:, None] * X_dot,
-            lambda Z_dot: -W @ Z_dot,
+            lambda W_dot: weighted_differences(W_dot, X, Z, R2, of_columns),
+            lambda X_dot: -transposed(W) @ X_dot if of_columns else np.sum(W, axis=1)[:, None] * X_dot,
+            lambda Z_dot: np.sum(W, axis=0)[:, None] * Z_dot if of_columns else -W @ Z_dot,
             None,
         ),
         (
-            lambda bar: directed_differences(bar, X, Z, R2),
-            lambda bar: np.sum(W, axis=1)[:, None] * bar,
-            lambda bar: -transposed(W) @ bar,
+            lambda bar: (
+                transposed(directed_differences(bar, Z, X, transposed(R2)))
+                if of_columns
+                else directed_differences(bar, X, Z, R2)
+            ),
+            lambda bar: -W @ bar if of_columns else np.sum(W, axis=1)[:, None] * bar,
+            lambda bar: np.sum(W, axis=0)[:, None] * bar if of_columns else -transposed(W) @ bar,
             None,
         ),
     )
