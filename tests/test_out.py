@@ -35,6 +35,11 @@ def is_suitable(case):
     return operator.call is None and takes_out(operator.function) and not {"out", "where"} & {*kwargs}
 
 
+def gives_number(name, out):
+    """Whether NumPy returns another number than the one it has written to ``out``."""
+    return name in ("dot", "linalg.multi_dot", "multi_dot") and out.ndim == 0
+
+
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 def test_out_takes_the_result_and_its_derivative(rng):
     tested = set()
@@ -50,7 +55,8 @@ def test_out_takes_the_result_and_its_derivative(rng):
         def written(*arrays, case=case, y=y):
             out = untraced(np.full(y.shape, 7, y.dtype))
             keywords = {**case.sample.kwargs, "out": out}
-            assert replace(case, sample=replace(case.sample, kwargs=keywords))(*arrays) is out
+            found = replace(case, sample=replace(case.sample, kwargs=keywords))(*arrays)
+            assert found is out or gives_number(case.operator.name, out)
             return out
 
         z, pullback_of_written = ld.vjp(written, *x)
@@ -98,7 +104,7 @@ def test_out_by_position(namespace):
             if not isinstance(y, (ld.Variable, np.ndarray, np.generic)):
                 return 0.0  # several results
             out = untraced(np.full(y.shape, 7).astype(y.dtype))
-            assert call(*args, out, **kwargs) is out
+            assert call(*args, out, **kwargs) is out or gives_number(function.__name__, out)
             np.testing.assert_array_equal(ld.value(out), ld.value(y))
             return out - y if y.dtype.kind in "fc" else 0.0
 
