@@ -44,6 +44,27 @@ def test_a_difference_that_is_wide(std):
     np.testing.assert_allclose(found, [-np.sum(np.logaddexp(0, f + 1) * weights)], rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("far", "std", "narrow"), [(100.0, 50.0, 0.0), (100.0, 50.0, 0.3), (400.0, 316.0, 0.0)]
+)
+def test_a_class_far_below_a_wide_one(far, std, narrow):
+    z = 12 * np.linspace(-1, 1, 40001)
+    weights = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    difference = far + np.hypot(std, narrow) * z
+    mean, var = np.array([[far, 0.0]]), np.array([[std**2, narrow**2]])
+    density = -np.sum(np.logaddexp(0, difference) * weights)
+    likelihood, y = gp.Softmax(2), np.array([1])
+    np.testing.assert_allclose(likelihood.expected_log_density(mean, var, y), [density], rtol=1e-8)
+    first = np.sum(special.expit(difference) * weights)
+    np.testing.assert_allclose(likelihood.expected(mean, var), [[first, 1 - first]], atol=1e-8)
+    check_grads(
+        lambda mean, var: likelihood.expected_log_density(mean, var, y),
+        (mean, var + 1e-3),
+        order=1,
+        rtol=1e-5,
+    )
+
+
 def test_many_classes_by_draws():
     mean, std = rng.standard_normal((1, 7)), rng.uniform(0.1, 1.5, (1, 7))
     f = mean + std * rng.standard_normal((400_000, 7))

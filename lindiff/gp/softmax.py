@@ -99,10 +99,15 @@ def _expected_logsumexp(mean: Any, var: Any) -> Any:
     mean = mean - greatest
     spread = 6 * _least_above(std)
     below = round((DEEP + np.log(mean.shape[-1]) + spread) / STEP)
-    x = np.minimum(STEP * np.arange(-below, round((HIGH + spread) / STEP) + 1), GREATEST)
+    x = STEP * np.arange(-below, round((HIGH + spread) / STEP) + 1)
     x = placed(x.astype(mean.dtype), mean)
     products = np.prod(_survival(mean, std, var, x), axis=-2)
-    return greatest[..., 0] + STEP * np.sum(np.exp(-np.exp(x)) - products, axis=-1)
+    return greatest[..., 0] + STEP * np.sum(_above(x) - products, axis=-1)
+
+
+def _above(x: Any) -> Any:
+    """``exp(-exp(x))``."""
+    return np.exp(-np.exp(np.minimum(x, GREATEST)))
 
 
 def _least_above(std: Any) -> float:
@@ -132,8 +137,7 @@ def _survival(mean: Any, std: Any, var: Any, x: Any) -> Any:
 def _of_narrow(mean: Any, std: Any, var: Any, x: Any) -> Any:
     total = 0.0
     for node, weight in zip(NODES.tolist(), WEIGHTS.tolist(), strict=True):
-        moved = np.minimum((mean + node * std)[..., None] + x, GREATEST)
-        total = total + weight * np.exp(-np.exp(moved))
+        total = total + weight * _above((mean + node * std)[..., None] + x)
     is_zero = np.equal(value(var), 0)
     if not np.any(is_zero):
         return total
