@@ -133,6 +133,10 @@ def test_around_them():
         scales = GridSearchCV(model, {"kernel__length_scale": [1e-3, 1.0, 1e3]}, cv=2).fit(X, Y)
         assert scales.best_params_ == {"kernel__length_scale": 1.0}
         assert model.kernel.length_scale == 1.0
+    parts = {"kernel__k1": [RBF(), Matern(nu=2.5)], "kernel__k1__length_scale": [0.1, 1.0]}
+    model = GaussianProcessRegressor(RBF() + WhiteKernel(0.01), optimizer=None)
+    scores = GridSearchCV(model, parts, cv=2).fit(X, Y).cv_results_["mean_test_score"]
+    assert len({*scores.round(8)}) == 4
     with pytest.raises(ValueError, match="has no 'scale'"):
         GaussianProcessRegressor(RBF()).set_params(kernel__scale=1.0)
     again = clone(search.best_estimator_).fit(X, Y)

@@ -68,6 +68,15 @@ def test_names_that_are_not_there():
         with_values(RBF() + RBF(), {"k3__length_scale": 1.0})
 
 
+@pytest.mark.parametrize("names", [["k1", "k1__length_scale"], ["k1__length_scale", "k1"]])
+def test_numbers_of_a_part_that_is_new(names):
+    given = {"k1": Matern(5.0, nu=2.5), "k1__length_scale": 3.0}
+    found = (RBF(1.0) + WhiteKernel(0.1)).with_params(**{name: given[name] for name in names})
+    assert repr(found) == "Matern(length_scale=3, nu=2.5) + WhiteKernel(noise_level=0.1)"
+    with pytest.raises(ValueError, match=r"has no 'k1__length_scale': k1 is 2\.0"):
+        (RBF(1.0) + WhiteKernel(0.1)).with_params(k1=2.0, k1__length_scale=3.0)
+
+
 def test_the_optimum_of_sklearn():
     theirs = pytest.importorskip("sklearn.gaussian_process")
     k = theirs.kernels

@@ -234,9 +234,8 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
     known = {**dict(_children(kernel)), **{name: getattr(kernel, name) for name in _init_fields(kernel)}}
     for name, x in values.items():
         first, _, rest = name.partition("__")
-        if first not in known or (rest and not pytree.is_tree(known[first])):
-            missing = name if first in known else first
-            raise ValueError(f"the kernel {kernel!r} has no {missing!r}: it has {[*known]}")
+        if first not in known:
+            raise ValueError(f"the kernel {kernel!r} has no {first!r}: it has {[*known]}")
         if rest:
             parts.setdefault(first, {})[rest] = x
         else:
@@ -244,7 +243,11 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
     if not values:
         return kernel
     for first, of_part in parts.items():
-        changed[first] = with_values(known[first], of_part)
+        part = changed.get(first, known[first])
+        if not pytree.is_tree(part):
+            missing = f"{first}__{next(iter(of_part))}"
+            raise ValueError(f"the kernel {kernel!r} has no {missing!r}: {first} is {part!r}")
+        changed[first] = with_values(part, of_part)
     if not dataclasses.is_dataclass(kernel):
         return pytree.replace(kernel, [changed.get(name, x) for name, x in _children(kernel)])
     return with_fields(kernel, changed)
