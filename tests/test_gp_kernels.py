@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pickle
 from typing import Any
 
@@ -410,6 +411,61 @@ def test_what_kernels_carry_besides_their_numbers():
     for top in (1.0, 5.0, 1.0):
         kernel = Clipped(1.0, (0.0, top))
         np.testing.assert_allclose(np.diag(kernel(X)), kernel.diag(X))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prepared(kernels.Kernel):
+    """One that makes of its fields what it computes with."""
+
+    length: Any = 2.0
+    rates: Any = dataclasses.field(init=False, metadata={"static": True})
+
+    def __post_init__(self):
+        object.__setattr__(self, "rates", np.stack([1 / self.length, 0.5 * self.length]))
+        object.__setattr__(self, "inner", {"smooth": self.rates[0] * RBF(1.0)})
+
+    @functools.cached_property
+    def variance(self):
+        return self.rates[1] ** 2
+
+    def between(self, F, G):
+        return self.variance * self.inner["smooth"].between((F[:, :0], F), (G[:, :0], G))
+
+    def variances(self, F):
+        return self.variance * self.rates[0]
+
+
+def test_what_post_init_makes_of_fields():
+    X = np.linspace(0, 3, 7)
+
+    def expected(length):
+        return 0.25 * length * RBF(1.0)(X)
+
+    kernel = Prepared()
+    np.testing.assert_allclose(kernel(X), expected(2.0))
+    assert kernel.variance == 1.0
+    slope = np.sum(expected(1.0))
+    for length in (3.0, np.array(5.0)):
+        others = kernel.with_params(length=length), kernel.clone_with_theta(np.array([length]))
+        for other in (*others, Prepared(length)):
+            np.testing.assert_allclose(other(X), expected(length))
+            np.testing.assert_allclose(np.diag(other(X)), other.diag(X))
+            found = ld.grad(lambda kernel: np.sum(kernel(X)))(other)
+            np.testing.assert_allclose(found.length, slope)
+        by_argument = ld.grad(lambda length: np.sum(Prepared(length)(X)))(length)
+        by_name = ld.grad(lambda length: np.sum(kernel.with_params(length=length)(X)))(length)
+        np.testing.assert_allclose([by_argument, by_name], slope)
+        by_theta = ld.grad(lambda theta: np.sum(kernel.clone_with_theta(theta)(X)))(np.array([length]))
+        np.testing.assert_allclose(by_theta, [slope])
+    before = tiles._program_of.cache_info().misses
+    for length in (1.5, 2.5):
+        np.testing.assert_allclose(Prepared(length)(X), expected(length))
+    assert tiles._program_of.cache_info().misses <= before + 1
+    Z = X[::3]
+    check_grads(lambda length: gp.sparse_bound(Prepared(length), X, np.sin(X), Z, 0.1), (1.3,), order=1)
+    found = gp.fit(X, np.sin(X), kernel, 0.01).kernel
+    np.testing.assert_allclose(found(X), expected(found.length))
+    assert Squared().with_params(scale=2.0).scale == 2.0
 
 
 def test_functions_that_are_made_anew_need_no_program_of_their_own():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -250,4 +251,17 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
         changed[first] = with_values(part, of_part)
     if not dataclasses.is_dataclass(kernel):
         return pytree.replace(kernel, [changed.get(name, x) for name, x in _children(kernel)])
-    return with_fields(kernel, changed)
+    return _remade(kernel, changed)
+
+
+def _remade(record: Any, fields: Mapping[str, Any]) -> Any:
+    """A dataclass with other fields, of which what else it has is made anew."""
+    other = with_fields(record, fields)
+    for name in [*getattr(other, "__dict__", ())]:
+        if isinstance(getattr(type(other), name, None), functools.cached_property):
+            del other.__dict__[name]
+    if not hasattr(other, "__post_init__"):
+        return other
+    given = {name: getattr(other, name) for name in _init_fields(other)}
+    other.__post_init__()
+    return with_fields(other, given)  # what it makes of these has been made of them already

@@ -11,7 +11,37 @@ from typing import Any
 from lindiff.core import pytree
 from lindiff.core.variable import Variable, is_untraced, kept_constant
 
-__all__ = ["Still", "apart", "restorer", "with_fields"]
+__all__ = ["Still", "apart", "carried", "children", "leaves", "restorer", "with_fields"]
+
+
+def children(tree: Any) -> dict[Any, Any]:
+    """The children of an inner node by names; of a dataclass also what `__post_init__` makes of its fields."""
+    found = {key: pytree.item(tree, key) for key in pytree.keys(tree)}
+    if dataclasses.is_dataclass(tree):
+        found.update((name, x) for name, x in carried(tree).items() if _has_numbers(x))
+    return found
+
+
+def carried(record: Any) -> dict[str, Any]:
+    """What a dataclass has besides what it was given, by names."""
+    of_class = dataclasses.fields(record)
+    has = vars(record) if hasattr(record, "__dict__") else {f.name: getattr(record, f.name) for f in of_class}
+    given = {f.name for f in of_class if f.init}
+    return {name: x for name, x in has.items() if name not in given}
+
+
+def _has_numbers(x: Any) -> bool:
+    """Whether there are numbers with a derivative in it."""
+    if pytree.is_tree(x):
+        return any(map(_has_numbers, children(x).values()))
+    return isinstance(x, float) or (hasattr(x, "dtype") and x.dtype.kind in "fc")
+
+
+def leaves(tree: Any) -> list[Any]:
+    """All that has no children, in the order of :func:`restorer`."""
+    if not pytree.is_tree(tree):
+        return [tree]
+    return [leaf for child in children(tree).values() for leaf in leaves(child)]
 
 
 def with_fields(node: Any, fields: Mapping[str, Any]) -> Any:
@@ -26,17 +56,16 @@ def restorer(tree: Any) -> Callable[[Sequence[Any]], Any]:
     """What puts leaves into their places of a tree, as it is now."""
     if not pytree.is_tree(tree):
         return lambda leaves: leaves[0]
-    is_record, keys = dataclasses.is_dataclass(tree), pytree.keys(tree)
+    is_record, below = dataclasses.is_dataclass(tree), children(tree)
     node = copy.copy(tree) if is_record else tree
-    children = [pytree.item(tree, key) for key in keys]
-    parts = [restorer(child) for child in children]
-    ends = list(itertools.accumulate(len(pytree.flatten(child)[0]) for child in children))
+    parts = [restorer(child) for child in below.values()]
+    ends = list(itertools.accumulate(len(leaves(child)) for child in below.values()))
 
     def restored(leaves: Sequence[Any]) -> Any:
         begins = [0, *ends][: len(ends)]
         found = [part(leaves[i:j]) for part, i, j in zip(parts, begins, ends, strict=True)]
         return (
-            with_fields(node, dict(zip(keys, found, strict=True)))
+            with_fields(node, dict(zip(below, found, strict=True)))
             if is_record
             else pytree.replace(node, found)
         )
@@ -67,7 +96,7 @@ class Still:
 
 def apart(tree: Any) -> tuple[list[Any], Still]:
     """The Variables among the leaves of a tree, and the rest of it, whose arrays are kept as they are now."""
-    leaves, restore = pytree.flatten(tree)[0], restorer(tree)
-    active = tuple(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in leaves)
-    kept = [None if a else kept_constant(leaf) for leaf, a in zip(leaves, active, strict=True)]
-    return [leaf for leaf, a in zip(leaves, active, strict=True) if a], Still(restore, kept, active)
+    found, restore = leaves(tree), restorer(tree)
+    active = tuple(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in found)
+    kept = [None if a else kept_constant(leaf) for leaf, a in zip(found, active, strict=True)]
+    return [leaf for leaf, a in zip(found, active, strict=True) if a], Still(restore, kept, active)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.gp.moving import Still, restorer
+from lindiff.gp.moving import Still, carried, children, leaves, restorer
 from lindiff.programs import program
 from lindiff.programs.keys import constant_key
 from lindiff.transforms.reverse import vjp
@@ -59,21 +59,17 @@ def _key_of(tree: Any) -> Any:
     """What a tree is but for its leaves, and for the bounds of searches."""
     if not pytree.is_tree(tree):
         return None
-    children = tuple((key, _key_of(pytree.item(tree, key))) for key in pytree.keys(tree))
+    below = children(tree)
+    keys = tuple((key, _key_of(child)) for key, child in below.items())
     if not dataclasses.is_dataclass(tree):
-        return type(tree), children
-    leaves = pytree.keys(tree)
-    carried = (
-        vars(tree)
-        if hasattr(tree, "__dict__")
-        else {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
-    )
+        return type(tree), keys
+    others = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)} | carried(tree)
     said = tuple(
         (name, _said(x))
-        for name, x in carried.items()
-        if name not in leaves and name.removesuffix("_bounds") not in leaves
+        for name, x in others.items()
+        if name not in below and name.removesuffix("_bounds") not in below
     )
-    return type(tree), children, said
+    return type(tree), keys, said
 
 
 def _said(x: Any) -> Any:
@@ -113,13 +109,11 @@ class Tiles:
     def __init__(self, tree: Any) -> None:
         kernel, F, G = tree
         self.is_symmetric = G is None
-        self._rows = pytree.flatten(F)[0]
-        self._columns = self._rows if G is None else pytree.flatten(G)[0]
+        self._rows = leaves(F)
+        self._columns = self._rows if G is None else leaves(G)
         dtype = self._rows[0].dtype
         # Numbers of Python have the type of the points, and are data of the program as arrays are.
-        self._numbers = [
-            np.asarray(x, dtype) if type(x) in (int, float) else x for x in pytree.flatten(kernel)[0]
-        ]
+        self._numbers = [np.asarray(x, dtype) if type(x) in (int, float) else x for x in leaves(kernel)]
         self._form = _Form((kernel, F, F if G is None else G))
 
     @property
@@ -162,9 +156,9 @@ class Pulled:
 
     def __init__(self, tree: Any, active: tuple[bool, ...]) -> None:
         self.tiles = Tiles(tree)
-        kernel, F, G = (pytree.flatten(x)[0] for x in tree)
-        leaves = [x for x, a in zip((*kernel, *F, *G), active, strict=True) if a]
-        self.total = [np.zeros(np.shape(x), np.result_type(x)) for x in leaves]
+        kernel, F, G = map(leaves, tree)
+        moving = [x for x, a in zip((*kernel, *F, *G), active, strict=True) if a]
+        self.total = [np.zeros(np.shape(x), np.result_type(x)) for x in moving]
         of_rows, of_columns = active[len(kernel) : len(kernel) + len(F)], active[len(kernel) + len(F) :]
         self._active = (*active, *of_rows) if self.tiles.is_symmetric else active
         # Where a cotangent goes: to which array, and to which part of it.

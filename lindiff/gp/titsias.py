@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
-from lindiff.gp.moving import Still, apart
+from lindiff.gp.moving import Still, apart, leaves
 from lindiff.gp.tiles import IN_ONE_TILE, Pulled
 from lindiff.linalg import potrf, potri, sumlogdiag, syrk, trmm, trsm
 from lindiff.rules._common import depends_on_variables
@@ -92,7 +91,7 @@ def _bound(moving: list[Any], still: Still) -> Any:
         if depends_on_variables(value_bar):
             return pull_of_whole(value_bar)
         cotangents = _Cotangents(found, total, y, s, value_bar)
-        of_kernel, of_f, of_g = (len(pytree.flatten(x)[0]) for x in (kernel, F, G))
+        of_kernel, of_f, of_g = map(len, map(leaves, (kernel, F, G)))
         active = still.active[: of_kernel + of_f + of_g]
         # The inducing points and the kernel are in both matrices.
         of_inducing = *active[:of_kernel], *active[of_kernel + of_f :]

@@ -37,7 +37,8 @@ class Kernel(Parameterized):
     and ``k ** 2`` are kernels.  They are never changed: `with_params` and `clone_with_theta` give others.
 
     A kernel of your own is a dataclass (``frozen``, with static fields as ``metadata={"static": True}``) that
-    inherits from this class and says `between` and `variances`, written in NumPy's functions.
+    inherits from this class and says `between` and `variances`, written in NumPy's functions.  What its
+    `__post_init__` makes of the fields in NumPy's functions is differentiated, too, and made anew of others.
 
     Notes
     -----
