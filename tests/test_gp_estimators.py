@@ -111,6 +111,15 @@ def test_optimizers_of_ones_own():
             kind(RBF() + WhiteKernel(), optimizer="newton").fit(X, Y)
 
 
+@pytest.mark.parametrize("model", [GaussianProcessRegressor(), SparseGaussianProcessRegressor(n_inducing=12)])
+@pytest.mark.parametrize("y", [Y, TWO], ids=["one", "two"])
+def test_targets_far_from_zero(model, y):
+    model = model.set_params(random_state=0)
+    near, far = (clone(model).fit(X, y + shift) for shift in (0.0, 101325.0))
+    np.testing.assert_allclose(far.predict(NEW) - 101325.0, near.predict(NEW), atol=1e-3)
+    assert far.score(X, y + 101325.0) > 0.9
+
+
 def test_by_inducing_points():
     full = GaussianProcessRegressor().fit(X, Y)
     sparse = SparseGaussianProcessRegressor(n_inducing=30, random_state=0).fit(X, Y)

@@ -81,13 +81,14 @@ def test_the_optimum_of_sklearn():
     theirs = pytest.importorskip("sklearn.gaussian_process")
     k = theirs.kernels
     model = theirs.GaussianProcessRegressor(1.0 * k.RBF([1.0, 1.0]) + k.WhiteKernel(0.1), alpha=0.0)
-    expected = model.fit(X, Y).log_marginal_likelihood_value_
+    y = Y - np.mean(Y)
+    expected = model.fit(X, y).log_marginal_likelihood_value_
     for start in (
         None,
         1.0 * RBF(np.ones(2)) + WhiteKernel(0.1),
         9.0 * RBF(0.1 * np.ones(2)) + WhiteKernel(),
     ):
-        found = gp.fit(X, Y, start)
+        found = gp.fit(X, y, start)
         assert found.converged
         np.testing.assert_allclose(found.log_likelihood, expected, atol=1e-4)
         np.testing.assert_allclose(
@@ -102,6 +103,28 @@ def test_units(unit):
     np.testing.assert_allclose(
         other.kernel.k1.k2.length_scale / unit, first.kernel.k1.k2.length_scale, rtol=0.01
     )
+
+
+@pytest.mark.parametrize("shift", [50.0, 101325.0, -1e7])
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+@pytest.mark.parametrize("inducing", [None, 12])
+def test_a_mean_that_is_far_from_zero(shift, unit, inducing):
+    x = np.linspace(0, 10, 60)
+    y = np.sin(x) + 0.1 * np.random.default_rng(0).standard_normal(60)
+    near = gp.fit(x, y, inducing=inducing, rng=0)
+    far = gp.fit(x, unit * (y + shift), inducing=inducing, rng=0)
+    np.testing.assert_allclose(far.log_likelihood, near.log_likelihood - 60 * np.log(unit), atol=1e-2)
+    found = far.posterior().mean(x + 0.1) / unit - shift
+    np.testing.assert_allclose(found, near.posterior().mean(x + 0.1), atol=1e-3)
+    assert np.max(np.abs(found - np.sin(x + 0.1))) < 0.2
+
+
+def test_means_of_several_processes():
+    several = np.stack([Y, 3 * Y + 500], axis=1)
+    found = gp.fit(X, several)
+    np.testing.assert_allclose(found.posterior().mean(X), several, atol=1.0)
+    given = gp.fit(X, Y + 50, mean=50.0)
+    np.testing.assert_allclose(given.log_likelihood, gp.fit(X, Y, mean=0.0).log_likelihood, atol=1e-6)
 
 
 def test_inducing_points():

@@ -102,8 +102,10 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
                 f"!= {self.n_targets}."
             )
         mean, std = np.zeros(y.shape[1:]), np.ones(y.shape[1:])
+        if self.normalize_y or self.kernel is None:
+            mean = np.mean(y, axis=0)
         if self.normalize_y:
-            mean, std = np.mean(y, axis=0), np.std(y, axis=0)
+            std = np.std(y, axis=0)
             std = np.where(std > 0, std, 1.0)
         self._y_train_mean, self._y_train_std = mean, std
         self.X_train_, self.y_train_ = X, (y - mean) / std
@@ -251,7 +253,8 @@ class GaussianProcessRegressor(_Regressor):
     ----------
     kernel : Kernel, optional
         Of `lindiff.gp.kernels` or of scikit-learn; its bounds are those of the search.  By default
-        :func:`lindiff.gp.kernel_for` the data, with noise; scikit-learn's default is fixed instead.
+        :func:`lindiff.gp.kernel_for` the data less their mean, with noise; scikit-learn's default is fixed
+        instead.
     alpha : float or (n,) array
         Variance of noise that is added to the kernel's.
     optimizer : "fmin_l_bfgs_b", callable or None

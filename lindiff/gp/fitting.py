@@ -31,7 +31,7 @@ CLUSTERED = 512  # most inducing points that are means of clusters; more are dra
 
 
 def kernel_for(X: Any, y: Any) -> Kernel:
-    """A kernel to begin with, in the units of the data.
+    """A kernel to begin with, in the units of the data, of the process less their mean.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def kernel_for(X: Any, y: Any) -> Kernel:
     Returns
     -------
     Kernel
-        ``v RBF(s) + WhiteKernel(v / 10)``: v is the variance of y, s the standard deviations of X's columns
-        times √d; 1 for what is constant.
+        ``v RBF(s) + WhiteKernel(v / 10)``: v is the variance of y, the mean of that of its columns, s the
+        standard deviations of X's columns times √d; 1 for what is constant.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def kernel_for(X: Any, y: Any) -> Kernel:
     ConstantKernel(constant_value=1) * RBF(length_scale=5) + WhiteKernel(noise_level=0.1)
     """
     X = as_points(X)
-    scales, variance = _spreads(X, np.sqrt(X.shape[1])), float(np.var(y))
+    scales, variance = _spreads(X, np.sqrt(X.shape[1])), float(np.mean(np.var(y, axis=0)))
     variance = variance if variance > 0 else 1.0
     scales = scales if X.shape[1] > 1 else float(scales[0])
 
@@ -179,7 +179,8 @@ def fit(
     y : (n,) or (n, k) array
     kernel : Kernel, optional
         Where the search begins, and what it may change: its numbers within their bounds, that of
-        `WhiteKernel` parts for the noise, and all parameters of warps.  :func:`kernel_for` by default.
+        `WhiteKernel` parts for the noise, and all parameters of warps.  By default :func:`kernel_for` the
+        data, of a process whose mean is that of y.
     noise_var : number or (n,) array
         Variance of noise that is known, beside that of the kernel.
     mean : number, array like y, or callable, optional
@@ -238,6 +239,8 @@ def fit(
         raise ValueError("fit: there are no points")
     if likelihood is not None and (inducing is not None or np.any(noise_var)):
         raise ValueError("fit: with a likelihood there are no inducing points and no noise_var")
+    if kernel is None and mean is None and likelihood is None:
+        mean = _average(y)
     kernel = kernel_for(X, y) if kernel is None else from_sklearn(kernel)
     rng = np.random.default_rng(rng)
     Z = None
@@ -249,6 +252,12 @@ def fit(
     for _ in range(restarts):
         problem.search(problem.drawn(rng), tol, options)
     return problem.result()
+
+
+def _average(y: Any) -> Any:
+    """The mean of a process of these observations, or those of several."""
+    found = np.mean(y, axis=0)
+    return found if y.ndim == 1 else lambda X: np.tile(found, (len(X), 1))
 
 
 class _Data(NamedTuple):

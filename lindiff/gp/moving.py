@@ -15,7 +15,7 @@ __all__ = ["Still", "apart", "carried", "children", "leaves", "restorer", "with_
 
 
 def children(tree: Any) -> dict[Any, Any]:
-    """The children of an inner node by names; of a dataclass also what `__post_init__` makes of its fields."""
+    """The children of an inner node by names; of a dataclass what `__post_init__` makes of them, too."""
     found = {key: pytree.item(tree, key) for key in pytree.keys(tree)}
     if dataclasses.is_dataclass(tree):
         found.update((name, x) for name, x in carried(tree).items() if _has_numbers(x))
