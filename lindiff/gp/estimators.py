@@ -31,6 +31,7 @@ from lindiff.gp.hyperparameters import Hyperparameters, with_values
 from lindiff.gp.kernels import CompoundKernel, Kernel
 from lindiff.gp.kernels.translated import from_sklearn
 from lindiff.gp.likelihoods import Bernoulli
+from lindiff.gp.points import own
 from lindiff.gp.regression import condition, log_marginal_likelihood
 from lindiff.gp.sparse import condition_sparse, sparse_bound
 from lindiff.transforms.reverse import value_and_grad
@@ -109,7 +110,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
             std = np.where(std > 0, std, 1.0)
         self._y_train_mean, self._y_train_std = mean, std
         self.X_train_, self.y_train_ = X, (y - mean) / std
-        kernel = kernel_for(X, self.y_train_) if self.kernel is None else from_sklearn(self.kernel)
+        kernel = kernel_for(X, self.y_train_) if self.kernel is None else own(from_sklearn(self.kernel))
         self.kernel_ = self._found(kernel)
         self._posterior = self._conditioned()
         self.log_marginal_likelihood_value_ = float(self._found_log_likelihood())
@@ -410,7 +411,7 @@ class SparseGaussianProcessRegressor(_Regressor):
             self.inducing_points_ = found.Z
             return found.kernel
         self.inducing_points_ = (
-            np.asarray(inducing, np.float64)
+            np.array(inducing, np.float64)
             if np.ndim(inducing)
             else inducing_points(self.X_train_, inducing, rng)
         )

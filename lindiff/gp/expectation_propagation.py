@@ -103,7 +103,7 @@ def condition_ep(kernel: Kernel, X: Any, y: Any, likelihood: Likelihood, mean: A
     precisions = Precisions(K, sites[0])
     alpha = precisions.solved_transpose(sites[1])
     return EPPosterior(
-        kernel, X, own(y), alpha, precisions.L, precisions.root, likelihood, found, sites, mean
+        own(kernel), X, own(y), alpha, precisions.L, precisions.root, own(likelihood), found, sites, mean
     )
 
 

@@ -241,12 +241,12 @@ def fit(
         raise ValueError("fit: with a likelihood there are no inducing points and no noise_var")
     if kernel is None and mean is None and likelihood is None:
         mean = _average(y)
-    kernel = kernel_for(X, y) if kernel is None else from_sklearn(kernel)
+    kernel = kernel_for(X, y) if kernel is None else own(from_sklearn(kernel))
     rng = np.random.default_rng(rng)
     Z = None
     if inducing is not None:
-        Z = inducing_points(X, inducing, rng) if np.ndim(inducing) == 0 else as_points(inducing, like=X)
-    data = _Data(X, y, noise_var, mean, likelihood, approximation_by(approximation))
+        Z = inducing_points(X, inducing, rng) if np.ndim(inducing) == 0 else own(as_points(inducing, like=X))
+    data = _Data(X, y, own(noise_var), own(mean), own(likelihood), approximation_by(approximation))
     problem = _Problem(kernel, data, Z, fixed_inducing, dict(priors or {}), progress)
     problem.search(problem.first, tol, options)
     for _ in range(restarts):

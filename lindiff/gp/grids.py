@@ -15,7 +15,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.points import as_observations, as_points
+from lindiff.gp.points import as_observations, as_points, own
 from lindiff.rules._common import depends_on_variables
 
 __all__ = ["GridPosterior", "condition_on_grid", "grid_log_likelihood"]
@@ -157,7 +157,7 @@ def condition_on_grid(
     covariances, y, s = _arguments("condition_on_grid", kernels, axes, y, noise_var)
     _, vectors, D = _spectra(covariances, s)
     alpha = _along(vectors, _along([Q.T for Q in vectors], y) / D)
-    return GridPosterior([*kernels], [as_points(X) for X in axes], vectors, D, alpha)
+    return GridPosterior([*map(own, kernels)], [own(as_points(X)) for X in axes], vectors, D, alpha)
 
 
 class GridPosterior:

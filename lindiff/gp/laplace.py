@@ -108,7 +108,9 @@ def condition_laplace(
         )
     curvature = Precisions(K, W)
     found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * g) - sumlogdiag(curvature.L)
-    return LaplacePosterior(kernel, X, own(y), g, curvature.L, curvature.root, likelihood, found, f, mean)
+    return LaplacePosterior(
+        own(kernel), X, own(y), g, curvature.L, curvature.root, own(likelihood), found, f, mean
+    )
 
 
 @rule

@@ -22,7 +22,7 @@ from lindiff.gp.kernels import (
     WhiteKernel,
 )
 from lindiff.gp.kernels.stationary import as_scale
-from lindiff.gp.points import as_points
+from lindiff.gp.points import as_points, own
 from lindiff.gp.regression import Posterior
 from lindiff.linalg import trsm
 
@@ -71,7 +71,7 @@ def prior_paths(kernel: Kernel, dimension: int, rng: Any, size: int = 1, feature
     (3, 5)
     """
     rng = np.random.default_rng(rng)
-    waves = _waves(kernel, dimension, rng, features)
+    waves = _waves(own(kernel), dimension, rng, features)
     weights = [rng.standard_normal((size, features)) for _ in waves]
 
     def paths(X: Any) -> Any:

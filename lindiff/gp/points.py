@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core import pytree
 from lindiff.core.variable import Variable
+from lindiff.gp.moving import leaves, restorer
 from lindiff.rules._common import as_array
 
 __all__ = ["as_observations", "as_points", "own"]
@@ -45,5 +47,7 @@ def as_observations(y: Any) -> Any:
 
 
 def own(x: Any) -> Any:
-    """A copy of what the caller may change later."""
-    return x if x is None or isinstance(x, Variable) else x.copy()
+    """A copy of what the caller may change later: an array, or a tree with arrays, as kernels are."""
+    if pytree.is_tree(x):
+        return restorer(x)([own(leaf) for leaf in leaves(x)])
+    return x.copy() if hasattr(x, "dtype") and not isinstance(x, Variable) else x

@@ -139,7 +139,7 @@ def condition(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = 
     noise = noise + _noise_of(noise_var, len(X))
     L = factor(add_to_diagonal(K, noise), "condition")
     alpha = trsm(L, trsm(L, r[:, None] if r.ndim == 1 else r), transpose=True)
-    return Posterior(kernel, X, own(y), r, alpha[:, 0] if r.ndim == 1 else alpha, L, noise, mean)
+    return Posterior(own(kernel), X, own(y), r, alpha[:, 0] if r.ndim == 1 else alpha, L, noise, mean)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -198,7 +198,7 @@ def condition_sparse(
         M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
         w = trsm(M, trsm(M, scaled.T @ r), transpose=True)
         alpha = trsm(L, w, transpose=True)
-        return SparsePosterior(kernel, own(Z), alpha[:, 0] if given == 1 else alpha, L, M, s, mean)
+        return SparsePosterior(own(kernel), own(Z), alpha[:, 0] if given == 1 else alpha, L, M, s, mean)
 
     return with_jitter(attempt, kernel.all_variances(G), "condition_sparse")
 

@@ -238,7 +238,7 @@ def variational_posterior(
 
     L = with_jitter(attempt, kernel.all_variances(G), "variational_posterior")
     alpha = np.reshape(trsm(L, np.reshape(m, (len(Z), -1)), transpose=True), np.shape(m))
-    return VariationalPosterior(kernel, Z, alpha, L, np.tril(R), likelihood, mean)
+    return VariationalPosterior(own(kernel), Z, alpha, L, np.tril(R), own(likelihood), mean)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

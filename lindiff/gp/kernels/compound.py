@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,10 @@ class CompoundKernel(Parameterized):
     (array([1.1 , 0.69]), (4, 4, 2))
     """
 
-    kernels: tuple[Kernel, ...] | list[Kernel]
+    kernels: Sequence[Kernel]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", tuple(self.kernels))
 
     def __call__(self, X: Any, Z: Any = None) -> Any:
         """Covariances between points, of each kernel: (n, n, k), or (n, m, k)."""
