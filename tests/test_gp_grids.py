@@ -8,7 +8,7 @@ import pytest
 import lindiff as ld
 from lindiff import gp
 from lindiff.core.pytree import flatten
-from lindiff.gp.kernels import RBF, Matern
+from lindiff.gp.kernels import RBF, Matern, WhiteKernel
 from lindiff.testing import check_grads
 
 rng = np.random.default_rng(0)
@@ -138,3 +138,10 @@ def test_bad_grids():
         gp.grid_log_likelihood([RBF(), RBF()], [np.append(t[:4], np.nan), x], y, 0.1)
     with pytest.raises(TypeError, match="observations are real numbers"):
         gp.grid_log_likelihood([RBF(), RBF()], [t, x], 1j * y, 0.1)
+
+
+@pytest.mark.parametrize("of_grid", [gp.grid_log_likelihood, gp.condition_on_grid])
+def test_grids_have_one_noise(of_grid):
+    axes, y = [np.arange(3.0), np.arange(4.0)], np.ones((3, 4))
+    with pytest.raises(ValueError, match="leave WhiteKernel out, give noise_var"):
+        of_grid([RBF(), RBF() + WhiteKernel(0.1)], axes, y, 0.1)

@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
-from lindiff.gp.kernels.base import Kernel
+from lindiff.gp.kernels.base import Kernel, is_none
 from lindiff.gp.points import as_observations, as_points, own
 from lindiff.rules._common import depends_on_variables
 
@@ -43,7 +43,7 @@ def grid_log_likelihood(kernels: Sequence[Kernel], axes: Sequence[Any], y: Any, 
     Raises
     ------
     ValueError
-        If arguments do not fit together, or the noise is not positive.
+        If arguments do not fit together, a kernel has noise, or `noise_var` is not positive.
 
     Notes
     -----
@@ -80,7 +80,10 @@ def _arguments(name: str, kernels: Sequence[Kernel], axes: Sequence[Any], y: Any
         raise ValueError(f"{name}: an axis holds NaN or infinity")
     if np.ndim(noise_var) or not value(noise_var) > 0:
         raise ValueError(f"{name}: noise_var is a variance, one number, and positive: got {value(noise_var)}")
-    return [kernel.smooth(X)[0] for kernel, X in zip(kernels, points, strict=True)], y, noise_var
+    parts = [kernel.smooth(X) for kernel, X in zip(kernels, points, strict=True)]
+    if not all(is_none(noise) for _, noise in parts):
+        raise ValueError(f"{name}: a kernel of an axis has no noise; leave WhiteKernel out, give noise_var")
+    return [K for K, _ in parts], y, noise_var
 
 
 def _along(matrices: Sequence[Any], Y: Any) -> Any:
