@@ -294,6 +294,19 @@ def test_kernels_are_trees():
         np.testing.assert_allclose(by_program(scale), np.sum(np.sin(RBF(scale)(X))))
 
 
+@pytest.mark.parametrize(("order", "slope"), [(1, 1.00022), (2, 35.58)])
+def test_derivatives_where_there_is_no_bias(order, slope):
+    X = np.array([[1.0, 2.0]])
+
+    def covariance(bias):
+        return ArcCosine(1.0, bias, order=order)(X, X + 0.3)[0, 0]
+
+    found = ld.grad(covariance)
+    np.testing.assert_allclose(found(0.0), slope, rtol=1e-5)
+    np.testing.assert_allclose(found(0.0), found(1e-9), rtol=1e-6)
+    np.testing.assert_allclose(ld.grad(found)(0.0), ld.grad(found)(1e-9), rtol=1e-6)
+
+
 def test_kernels_of_ones_own():
     @dataclasses.dataclass(frozen=True)
     class Brownian(kernels.Kernel):

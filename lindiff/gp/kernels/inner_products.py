@@ -118,19 +118,20 @@ class ArcCosine(Kernel):
     def features(self, X: Any) -> Any:
         if self.order not in (0, 1, 2):
             raise ValueError(f"ArcCosine: order is 0, 1 or 2, got {self.order}")
-        bias = np.sqrt(self.bias_variance) * np.ones((len(X), 1), X.dtype, like=X)
-        Y = np.concatenate([X * np.sqrt(self.weight_variance), bias], axis=1)
-        length = np.sqrt(np.sum(Y * Y, axis=1, keepdims=True))
-        is_zero = np.equal(value(length), 0)
-        return Y / np.where(is_zero, 1.0, length), length[:, 0] ** self.order
+        Y = X * np.sqrt(self.weight_variance)
+        length = np.sqrt(np.sum(Y * Y, axis=1) + self.bias_variance)
+        inverse = 1 / np.where(np.equal(value(length), 0), 1.0, length)
+        return Y * inverse[:, None], inverse, length**self.order
 
     def between(self, F: Any, G: Any) -> Any:
-        (directions, lengths), (others, of_others) = F, G
-        angular = _angular(squared_distances(directions, others), self.order)
-        return lengths[:, None] * of_others / np.pi * angular
+        (directions, inverses, lengths), (others, of_inverses, of_lengths) = F, G
+        # The bias is no further column, which would be its root, without a derivative at 0.
+        of_bias = self.bias_variance * (inverses[:, None] - of_inverses) ** 2
+        angular = _angular(squared_distances(directions, others) + of_bias, self.order)
+        return lengths[:, None] * of_lengths / np.pi * angular
 
     def variances(self, F: Any) -> Any:
-        return F[1] ** 2 * (1.0, 1.0, 3.0)[self.order]
+        return F[2] ** 2 * (1.0, 1.0, 3.0)[self.order]
 
 
 @rule
