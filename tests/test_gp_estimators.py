@@ -98,7 +98,8 @@ def test_numbers_of_targets(targets):
 
 
 def test_optimizers_of_ones_own():
-    def optimizer(objective, theta, bounds):
+    def optimizer(objective, theta, *, bounds):
+        assert len(theta) > 0
         assert len(bounds) == len(theta)
         _, gradient = objective(theta)
         assert gradient.shape == theta.shape
@@ -109,6 +110,24 @@ def test_optimizers_of_ones_own():
         np.testing.assert_allclose(model.kernel_.k1.length_scale, np.exp(0.5))
         with pytest.raises(ValueError, match="Unknown optimizer"):
             kind(RBF() + WhiteKernel(), optimizer="newton").fit(X, Y)
+        fixed = kind(RBF(1.0, "fixed") + WhiteKernel(0.1, "fixed"), optimizer=optimizer).fit(X, Y)
+        assert fixed.kernel_.k1.length_scale == 1.0
+    classifier = GaussianProcessClassifier(RBF(1.0), optimizer=optimizer).fit(X, np.digitize(Y, [-0.5, 0.5]))
+    assert all(kernel.length_scale == np.exp(0.5) for kernel in classifier.kernels_)
+    for kind in (GaussianProcessRegressor, SparseGaussianProcessRegressor, GaussianProcessClassifier):
+        with pytest.raises(ValueError, match="n_restarts_optimizer is 0 or more"):
+            kind(RBF(), n_restarts_optimizer=-1).fit(X, (Y > 0).astype(int))
+
+
+def test_restarts_are_drawn_between_bounds():
+    X = np.linspace(0, 10, 40)[:, None]
+    y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(40)
+    kernel = 1e5 * RBF(1e5) + WhiteKernel(1e5)
+    model = GaussianProcessRegressor(kernel, n_restarts_optimizer=5, random_state=0).fit(X, y)
+    best = GaussianProcessRegressor(1.0 * RBF(1.0) + WhiteKernel(0.01)).fit(X, y)
+    np.testing.assert_allclose(
+        model.log_marginal_likelihood_value_, best.log_marginal_likelihood_value_, atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("model", [GaussianProcessRegressor(), SparseGaussianProcessRegressor(n_inducing=12)])

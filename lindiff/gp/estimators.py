@@ -15,6 +15,7 @@ array([1.])
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
         self
         """
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        _check_restarts(self.n_restarts_optimizer)
         if np.ndim(self.alpha) and np.shape(self.alpha) != (len(X),):
             raise ValueError(
                 f"alpha must be a scalar or an array with same number of entries as y. "
@@ -129,22 +131,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
         return self._log_likelihood(self.kernel_)
 
     def _by_optimizer(self, kernel: Kernel) -> Kernel:
-        """By a function ``optimizer(obj_func, initial_theta, bounds)`` as scikit-learn has it."""
-        hyper = Hyperparameters(kernel)
-        of_theta = value_and_grad(lambda theta: self._log_likelihood(hyper.kernel_at(theta)))
-
-        def objective(theta: Any, eval_gradient: bool = True) -> Any:
-            value, gradient = of_theta(np.asarray(theta))
-            return (-float(value), -gradient) if eval_gradient else -float(value)
-
-        rng = check_random_state(self.random_state)
-        starts = [hyper.start]
-        starts += [
-            np.clip(hyper.start + rng.standard_normal(len(hyper.theta)), *hyper.bounds.T)
-            for _ in range(self.n_restarts_optimizer)
-        ]
-        found = [self.optimizer(objective, theta, hyper.bounds) for theta in starts]
-        return hyper.kernel_at(np.asarray(min(found, key=lambda pair: pair[1])[0]))
+        return _by_optimizer(self, self._log_likelihood, kernel)
 
     def log_marginal_likelihood(
         self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
@@ -260,9 +247,9 @@ class GaussianProcessRegressor(_Regressor):
         Variance of noise that is added to the kernel's.
     optimizer : "fmin_l_bfgs_b", callable or None
         Of the kernel's numbers; None leaves them as they are, a callable is called with
-        ``(obj_func, initial_theta, bounds)`` and returns theta and the value there.
+        ``(obj_func, initial_theta, bounds=bounds)`` and returns theta and the value there.
     n_restarts_optimizer : int
-        Further searches, from numbers drawn about the first ones.
+        Further searches, from numbers drawn between their bounds, evenly by logarithms.
     normalize_y : bool
         Whether targets are scaled to mean 0 and variance 1.
     copy_X_train : bool
@@ -431,8 +418,9 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
     ----------
     kernel : Kernel, optional
         As in `GaussianProcessRegressor`; its noise is one of the process.
-    optimizer : "fmin_l_bfgs_b" or None
+    optimizer : "fmin_l_bfgs_b", callable or None
     n_restarts_optimizer : int
+        As in `GaussianProcessRegressor`.
     warm_start : bool
         Whether a search begins with the kernels that were found before.
     multi_class : "one_vs_rest"
@@ -498,6 +486,7 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
+        _check_restarts(self.n_restarts_optimizer)
         if self.multi_class != "one_vs_rest":
             raise ValueError(f"Unknown multi-class mode {self.multi_class}: there is 'one_vs_rest'")
         self.classes_, numbers = np.unique(y, return_inverse=True)
@@ -524,7 +513,13 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
 
     def _of_class(self, kernel: Kernel, X: Any, y: Any, likelihood: Any) -> Any:
         """The posterior of one class, 1, against the others, 0."""
-        if self.optimizer is not None:
+        if callable(self.optimizer):
+
+            def log_likelihood(kernel: Kernel) -> Any:
+                return self._approximation.log_likelihood(kernel, X, y, likelihood)
+
+            kernel = _by_optimizer(self, log_likelihood, kernel)
+        elif self.optimizer is not None:
             _check_optimizer(self.optimizer)
             kernel = fit(
                 X,
@@ -704,6 +699,28 @@ class _Evidence:
         start = np.array([of_targets - of_inputs, of_targets - 2.0])
         of_logs = value_and_grad(lambda logs: -self(logs))
         return np.exp(scipy.optimize.minimize(of_logs, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+
+def _by_optimizer(estimator: Any, log_likelihood: Callable[[Kernel], Any], kernel: Kernel) -> Kernel:
+    """By a function ``optimizer(obj_func, initial_theta, bounds=bounds)`` as scikit-learn has it."""
+    hyper = Hyperparameters(kernel)
+    if not len(hyper.theta):
+        return kernel
+    of_theta = value_and_grad(lambda theta: log_likelihood(hyper.kernel_at(theta)))
+
+    def objective(theta: Any, eval_gradient: bool = True) -> Any:
+        value, gradient = of_theta(np.asarray(theta))
+        return (-float(value), -gradient) if eval_gradient else -float(value)
+
+    rng = check_random_state(estimator.random_state)
+    starts = [hyper.start, *(hyper.drawn(rng) for _ in range(estimator.n_restarts_optimizer))]
+    found = [estimator.optimizer(objective, theta, bounds=hyper.bounds) for theta in starts]
+    return hyper.kernel_at(np.asarray(min(found, key=lambda pair: pair[1])[0]))
+
+
+def _check_restarts(count: int) -> None:
+    if count < 0:
+        raise ValueError(f"n_restarts_optimizer is 0 or more, got {count}")
 
 
 def _check_optimizer(optimizer: Any) -> None:

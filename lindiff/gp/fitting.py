@@ -197,7 +197,8 @@ def fit(
         Name of a number (``"k1__k2__length_scale"``) to a distribution of `scipy.stats` or to a function that
         returns the logarithm of a density: the maximum is one a posteriori.
     restarts : int
-        Further searches, from numbers drawn about the first ones by factors of e.
+        Further searches, from numbers drawn between their bounds, evenly by logarithms; where there are no
+        bounds, about the first ones.
     rng : numpy.random.Generator or int, optional
         Of restarts and of inducing points.
     tol, options
@@ -241,6 +242,8 @@ def fit(
         raise ValueError("fit: with a likelihood there are no inducing points and no noise_var")
     if kernel is None and mean is None and likelihood is None:
         mean = _average(y)
+    if restarts < 0:
+        raise ValueError(f"fit: restarts is 0 or more, got {restarts}")
     kernel = kernel_for(X, y) if kernel is None else own(from_sklearn(kernel))
     rng = np.random.default_rng(rng)
     Z = None
@@ -382,10 +385,7 @@ class _Problem:
 
     def drawn(self, rng: Any) -> Any:
         """Another start."""
-        count = len(self.hyper.theta)
-        moved = self.first.copy()
-        moved[:count] += rng.standard_normal(count)
-        return moved
+        return np.concatenate([self.hyper.drawn(rng), self.first[len(self.hyper.theta) :]])
 
     def result(self) -> FitResult:
         theta, Z = self.split(self.best)

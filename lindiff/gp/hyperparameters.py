@@ -186,6 +186,14 @@ class Hyperparameters:
         self.theta = np.concatenate([np.zeros(0), *theta])
         self.start = np.clip(self.theta, *self.bounds.T)
 
+    def drawn(self, rng: Any) -> np.ndarray:
+        """A vector from between its bounds, each number as likely; about theta where bounds are infinite."""
+        low, high = self.bounds.T
+        is_finite = np.isfinite(low) & np.isfinite(high)
+        between = rng.uniform(np.where(is_finite, low, 0.0), np.where(is_finite, high, 1.0))
+        near = np.clip(self.theta + rng.standard_normal(len(self.theta)), low, high)
+        return np.where(is_finite, between, near)
+
     def values_at(self, theta: Any) -> dict[str, Any]:
         """The parameters by name at a vector; differentiable."""
         found, begin = {}, 0
