@@ -88,3 +88,13 @@ def test_pictures():
     with pytest.raises(ValueError, match="one of several processes"):
         gp.plot(gp.condition(RBF(), X[:, 0], np.stack([Y, Y], axis=1), 0.1))
     mpl.pyplot.close("all")
+
+
+def test_posteriors_that_have_no_paths_or_pictures():
+    x = np.linspace(0.0, 3.0, 8)
+    sparse = gp.condition_sparse(gp.kernels.RBF(), x, np.sin(x), x[::3], 0.1)
+    with pytest.raises(TypeError, match="a Posterior, made by condition, is needed, got SparsePosterior"):
+        gp.posterior_paths(sparse, 0)
+    grid = gp.condition_on_grid([gp.kernels.RBF()], [x], np.sin(x), 0.1)
+    with pytest.raises(TypeError, match="of a GridPosterior draw its mean and var on a grid"):
+        gp.plot(grid)

@@ -154,6 +154,11 @@ def posterior_paths(posterior: Posterior, rng: Any, size: int = 1, features: int
     callable
         Of points (m, d) gives (size, m); differentiable in them.
 
+    Raises
+    ------
+    TypeError
+        For other posteriors, and kernels that `prior_paths` does not know.
+
     Notes
     -----
     Draws without data, corrected by what these say of them: Matheron's rule, Wilson, Borovitskiy, Terenin,
@@ -171,6 +176,11 @@ def posterior_paths(posterior: Posterior, rng: Any, size: int = 1, features: int
     >>> ld.grad(lambda x: path(x)[0, 0])(np.array([3.0])).round(1)
     array([-1.])
     """
+    if not isinstance(posterior, Posterior):
+        raise TypeError(
+            f"posterior_paths: a Posterior, made by condition, is needed, got {type(posterior).__name__}, "
+            f"whose method sample draws at given points"
+        )
     if posterior.r.ndim != 1:
         raise ValueError("posterior_paths: the observations are those of several processes; give one of them")
     rng = np.random.default_rng(rng)

@@ -39,6 +39,8 @@ def plot(
     ------
     ValueError
         For points of more dimensions.
+    TypeError
+        For a `GridPosterior`, which is none of points.
 
     Examples
     --------
@@ -49,6 +51,8 @@ def plot(
     >>> len(gp.plot(posterior, X, np.sin(X)).axes)
     1
     """
+    if not isinstance(posterior, LatentPosterior):
+        raise TypeError(f"plot: of a {type(posterior).__name__} draw its mean and var on a grid")
     seen = as_points(posterior.X if X is None else X)
     if seen.shape[1] > 2:
         raise ValueError(

@@ -30,7 +30,7 @@ def state_space(kernel: Kernel, times: Any, noise_var: Any = 0.0) -> Model:
     -------
     lindiff.statespace.Model
         ``lindiff.statespace.loglikelihood(y, *model)`` is the log marginal likelihood,
-        ``lindiff.statespace.smoother`` has the posterior.
+        ``lindiff.statespace.kalman_smoother`` has the posterior.
 
     Raises
     ------
