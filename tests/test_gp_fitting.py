@@ -39,6 +39,40 @@ def test_hyperparameters():
     np.testing.assert_allclose(slope, [0, 1, 3])
 
 
+def test_bounds_that_are_one_row():
+    pair = Hyperparameters(RBF(np.ones(3), [(1e-2, 1e2)])).bounds
+    np.testing.assert_allclose(pair, np.tile(np.log([1e-2, 1e2]), (3, 1)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain(Kernel):
+    """One whose bounds are a field like others, and whose covariances are no floats."""
+
+    level: float = 2.0
+    level_bounds: tuple = (1e-1, 1e1)
+
+    def between(self, F, G):
+        return F == G.T
+
+    def variances(self, F):
+        return np.ones(len(F), int)
+
+
+def test_bounds_that_are_no_static_field():
+    hyper = Hyperparameters(1.0 * Plain())
+    assert hyper.names == ["k1__constant_value", "k2__level"]
+    np.testing.assert_allclose(hyper.bounds[1], np.log([0.1, 10.0]))
+
+
+def test_covariances_that_are_no_floats():
+    points = np.array([1.0, 2.0, 1.0])
+    expected = np.equal.outer(points, points)
+    np.testing.assert_array_equal(Plain()(points), expected)
+    assert Plain()(points).dtype == Plain().diag(points).dtype == np.float64
+    np.testing.assert_array_equal((Plain() + WhiteKernel(0.5))(points), expected + 0.5 * np.eye(3))
+    assert np.isfinite(gp.log_marginal_likelihood(Plain(), points, points, 0.1))
+
+
 def test_hyperparameters_without_bounds():
     kernel = Gibbs(lambda p, X: np.exp(p["a"] + X @ p["b"]), {"a": 0.5, "b": np.array([1.0, 2.0])})
     hyper = Hyperparameters(kernel + Coregionalized(RBF(), np.ones((2, 1)), np.ones(2)))

@@ -108,7 +108,10 @@ def _fields(kernel: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
     children = _children(kernel)
     if not isinstance(kernel, (list, tuple)):
         children.sort(key=lambda pair: pair[0])
+    names = {name for name, _ in children}
     for name, x in children:
+        if name.endswith("_bounds") and name.removesuffix("_bounds") in names:
+            continue
         if isinstance(x, Parameterized) or (not dataclasses.is_dataclass(x) and _has_kernels(x)):
             yield from _fields(x, f"{prefix}{name}__")
         elif hasattr(kernel, f"{name}_bounds"):
@@ -217,7 +220,7 @@ def _limits(name: str, limits: Any, size: int) -> np.ndarray:
     if limits is None:
         return np.tile([-np.inf, np.inf], (size, 1))
     pairs = np.asarray(limits, np.float64)
-    if pairs.shape not in ((2,), (size, 2)) or not np.all(pairs[..., 0] <= pairs[..., 1]):
+    if pairs.shape not in ((2,), (1, 2), (size, 2)) or not np.all(pairs[..., 0] <= pairs[..., 1]):
         raise ValueError(f"{name}_bounds is a pair (lower, upper), or one for each of {size}, got {limits}")
     if not np.all(pairs[..., 0] >= 0):
         raise ValueError(f"{name}_bounds are of positive numbers, got {limits}")

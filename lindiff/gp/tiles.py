@@ -35,7 +35,9 @@ def between(kernel: Any, F: Any, G: Any) -> Any:
     K = kernel.between(F, G)
     first, second = pytree.flatten(F)[0][0], pytree.flatten(G)[0][0]
     shape = (first.shape[0], second.shape[0])
-    return K if np.shape(K) == shape else K + np.zeros(shape, first.dtype, like=first)
+    if np.shape(K) == shape and K.dtype.kind == "f":
+        return K
+    return K + np.zeros(shape, first.dtype, like=first)
 
 
 # -- programs --------------------------------------------------------------------------------------------

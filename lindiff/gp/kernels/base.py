@@ -111,7 +111,7 @@ class Kernel(Parameterized):
     def all_variances(self, F: Any) -> Any:
         """The variances of all points of features F, (n,), without noise."""
         found, first = self.variances(F), pytree.flatten(F)[0][0]
-        if np.shape(found) == first.shape[:1]:
+        if np.shape(found) == first.shape[:1] and found.dtype.kind == "f":
             return found
         return found + np.zeros(len(first), first.dtype, like=first)
 
