@@ -145,3 +145,9 @@ def test_grids_have_one_noise(of_grid):
     axes, y = [np.arange(3.0), np.arange(4.0)], np.ones((3, 4))
     with pytest.raises(ValueError, match="leave WhiteKernel out, give noise_var"):
         of_grid([RBF(), RBF() + WhiteKernel(0.1)], axes, y, 0.1)
+
+
+def test_evenly_spaced_noise_is_not_negative():
+    t = np.arange(5.0)
+    with pytest.raises(ValueError, match="noise_var is a variance, and not negative"):
+        gp.evenly_spaced_log_likelihood(RBF(), t, np.sin(t), -0.01)

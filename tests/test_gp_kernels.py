@@ -346,6 +346,11 @@ def test_bad_input():
         ArcCosine(order=3)(X)
 
 
+def test_noise_is_not_negative():
+    with pytest.raises(ValueError, match="WhiteKernel: noise_level is a variance"):
+        (RBF() + WhiteKernel(-0.01))(np.arange(3.0))
+
+
 def test_tiles_are_smaller_than_these_matrices():
     assert tiles.ROWS < 600
     assert tiles.IN_ONE_TILE < 600 * 513

@@ -17,7 +17,7 @@ from lindiff.gp.posteriors import LatentPosterior, mean_at
 from lindiff.linalg import gp_logpdf, potri, sumlogdiag, trsm
 from lindiff.rules._common import as_array
 
-__all__ = ["Posterior", "condition", "log_marginal_likelihood", "residuals"]
+__all__ = ["Posterior", "condition", "known_noise", "log_marginal_likelihood", "residuals"]
 
 
 def log_marginal_likelihood(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = None) -> Any:
@@ -70,7 +70,7 @@ def log_marginal_likelihood(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0
     r = residuals("log_marginal_likelihood", X, y, mean)
 
     F = kernel.features(X)
-    noise = kernel.noise(F) + _noise_of(noise_var, len(X))
+    noise = kernel.noise(F) + known_noise(noise_var, len(X))
 
     def attempt(jitter: float) -> Any:
         return gp_logpdf(r, covariances(kernel, F), noise + jitter, overwrite_k=True)
@@ -91,7 +91,8 @@ def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
     return y if mean is None else y - mean_at(name, X, y, mean)
 
 
-def _noise_of(noise_var: Any, count: int) -> Any:
+def known_noise(noise_var: Any, count: int) -> Any:
+    """Variances of noise, one or one for each of so many observations; raises ValueError for others."""
     noise_var = as_array(noise_var) if np.ndim(noise_var) else noise_var
     if np.ndim(noise_var) and np.shape(noise_var) != (count,):
         raise ValueError(
@@ -136,7 +137,7 @@ def condition(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = 
     X, y = own(as_points(X)), residuals("condition", X, y, None)
     r = y - mean_at("condition", X, y, mean)
     K, noise = kernel.smooth(X)
-    noise = noise + _noise_of(noise_var, len(X))
+    noise = noise + known_noise(noise_var, len(X))
     L = factor(add_to_diagonal(K, noise), "condition")
     alpha = trsm(L, trsm(L, r[:, None] if r.ndim == 1 else r), transpose=True)
     return Posterior(own(kernel), X, own(y), r, alpha[:, 0] if r.ndim == 1 else alpha, L, noise, mean)

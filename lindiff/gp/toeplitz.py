@@ -16,7 +16,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.points import as_points
-from lindiff.gp.regression import residuals
+from lindiff.gp.regression import known_noise, residuals
 from lindiff.rules._common import depends_on_variables
 
 __all__ = ["evenly_spaced_log_likelihood"]
@@ -77,7 +77,7 @@ def evenly_spaced_log_likelihood(
     steps, rounding = np.diff(value(X)[:, 0]), 4 * np.finfo(X.dtype).eps * np.max(np.abs(value(X)))
     if steps.size and not np.allclose(steps, np.mean(steps), rtol=1e-6, atol=rounding):
         raise ValueError(f"{name}: points are not equally spaced; write log_marginal_likelihood")
-    noise = noise_var + kernel.noise(kernel.features(X[:1]))
+    noise = known_noise(noise_var, len(X)) + kernel.noise(kernel.features(X[:1]))
     if np.ndim(noise) and np.shape(noise) != (1,):
         raise ValueError(f"{name}: the noise differs between observations; write log_marginal_likelihood")
     own = kernel.diag(X[:1], noisy=False) + noise

@@ -203,4 +203,6 @@ class WhiteKernel(Kernel):
         return 0.0
 
     def noise(self, F: Any) -> Any:
+        if not np.all(np.greater_equal(value(self.noise_level), 0)):
+            raise ValueError(f"WhiteKernel: noise_level is a variance, got {value(self.noise_level)}")
         return self.noise_level
