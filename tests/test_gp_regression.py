@@ -349,3 +349,12 @@ def test_lists_and_complex_numbers():
     )
     with pytest.raises(TypeError, match="observations are real numbers"):
         gp.condition(RBF(), np.arange(2.0), np.array([1j, 2.0]), 0.1)
+
+
+def test_masked_numbers():
+    hidden = np.ma.masked_greater(np.arange(4.0), 2.0)
+    for x, y, what in ((hidden, np.ones(4), "points"), (np.arange(4.0), hidden, "observations")):
+        with pytest.raises(ValueError, match=f"{what} are masked; leave out the points"):
+            gp.condition(gp.kernels.RBF(), x, y, 0.1)
+    shown = np.ma.masked_greater(np.arange(4.0), 5.0)
+    assert type(gp.condition(gp.kernels.RBF(), shown, shown, 0.1).mean(shown)) is np.ndarray

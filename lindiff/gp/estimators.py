@@ -32,7 +32,7 @@ from lindiff.gp.hyperparameters import Hyperparameters, with_values
 from lindiff.gp.kernels import CompoundKernel, Kernel
 from lindiff.gp.kernels.translated import from_sklearn
 from lindiff.gp.likelihoods import Bernoulli
-from lindiff.gp.points import own
+from lindiff.gp.points import own, unmasked
 from lindiff.gp.regression import condition, log_marginal_likelihood
 from lindiff.gp.sparse import condition_sparse, sparse_bound
 from lindiff.transforms.reverse import value_and_grad
@@ -91,7 +91,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
         -------
         self
         """
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float64)
+        X, y = validate_data(self, *_unmasked(X, y), multi_output=True, y_numeric=True, dtype=np.float64)
         _check_restarts(self.n_restarts_optimizer)
         if np.ndim(self.alpha) and np.shape(self.alpha) != (len(X),):
             raise ValueError(
@@ -484,7 +484,7 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, *_unmasked(X, y), dtype=np.float64)
         check_classification_targets(y)
         _check_restarts(self.n_restarts_optimizer)
         if self.multi_class != "one_vs_rest":
@@ -649,7 +649,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        X, y = validate_data(self, *_unmasked(X, y), y_numeric=True, dtype=np.float64)
         center, offset = (X.mean(axis=0), y.mean()) if self.fit_intercept else (np.zeros(X.shape[1]), 0.0)
         U, s, Vt = np.linalg.svd(X - center, full_matrices=False)
         evidence = _Evidence(s, U.T @ (y - offset), y - offset)
@@ -716,6 +716,10 @@ def _by_optimizer(estimator: Any, log_likelihood: Callable[[Kernel], Any], kerne
     starts = [hyper.start, *(hyper.drawn(rng) for _ in range(estimator.n_restarts_optimizer))]
     found = [estimator.optimizer(objective, theta, bounds=hyper.bounds) for theta in starts]
     return hyper.kernel_at(np.asarray(min(found, key=lambda pair: pair[1])[0]))
+
+
+def _unmasked(X: Any, y: Any) -> tuple[Any, Any]:
+    return unmasked("points", X), unmasked("observations", y)
 
 
 def _check_restarts(count: int) -> None:

@@ -11,7 +11,7 @@ from lindiff.core.variable import Variable
 from lindiff.gp.moving import leaves, restorer
 from lindiff.rules._common import as_array
 
-__all__ = ["as_observations", "as_points", "own"]
+__all__ = ["as_observations", "as_points", "own", "unmasked"]
 
 
 def as_points(X: Any, like: Any = None) -> Any:
@@ -20,11 +20,11 @@ def as_points(X: Any, like: Any = None) -> Any:
     Raises
     ------
     ValueError
-        For other shapes, and for another width than that of the points `like`.
+        For other shapes, for another width than that of the points `like`, and for masked numbers.
     TypeError
         For what are no real numbers.
     """
-    X = as_array(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    X = as_array(unmasked("points", X.to_numpy() if hasattr(X, "to_numpy") else X))
     if X.dtype.kind not in "fiub":
         raise TypeError(f"points are real numbers, got dtype {X.dtype}")
     X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(np.float64)
@@ -39,11 +39,23 @@ def as_points(X: Any, like: Any = None) -> Any:
 
 
 def as_observations(y: Any) -> Any:
-    """Observations as an array of real floats; raises TypeError for what are no real numbers."""
-    y = as_array(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    """Observations as an array of real floats; raises TypeError for what are no real numbers.
+
+    Masked ones raise a ValueError.
+    """
+    y = as_array(unmasked("observations", y.to_numpy() if hasattr(y, "to_numpy") else y))
     if y.dtype.kind == "c":
         raise TypeError("observations are real numbers; real and imaginary parts are two processes")
     return y if y.dtype.kind == "f" else y.astype(np.float64)
+
+
+def unmasked(what: str, x: Any) -> Any:
+    """The numbers of an array that may have a mask; raises ValueError where it hides any."""
+    if not isinstance(x, np.ma.MaskedArray):
+        return x
+    if np.ma.is_masked(x):
+        raise ValueError(f"{what} are masked; leave out the points that were not observed")
+    return x.data
 
 
 def own(x: Any) -> Any:
