@@ -205,6 +205,28 @@ def test_kernels_that_are_none():
     with pytest.raises(TypeError, match="scikit-learn's PairwiseKernel is not in"):
         from_sklearn(their_kernels.PairwiseKernel())
 
+    class Matern(their_kernels.Matern):
+        def __call__(self, X, Y=None, eval_gradient=False):
+            return 2 * super().__call__(X, Y, eval_gradient)
+
+    with pytest.raises(TypeError, match="Matern is a kernel of one's own for scikit-learn"):
+        from_sklearn(1.0 * Matern())
+
+
+def test_periodic_kernels_of_sklearn():
+    kernel = their_kernels.ExpSineSquared(0.7, 1.3)
+    np.testing.assert_allclose(from_sklearn(kernel)(X[:, :1]), kernel(X[:, :1]))
+    np.testing.assert_allclose(from_sklearn(kernel).on(0)(X), kernel(X[:, :1]))
+    with pytest.raises(ValueError, match="no covariance function of 2 columns"):
+        GaussianProcessRegressor(kernel).fit(X, Y)
+
+
+def test_masked_data():
+    hidden = np.ma.masked_greater(Y, 0.5)
+    for model in (GaussianProcessRegressor(), GaussianProcessClassifier(), BayesianLinearRegression()):
+        with pytest.raises(ValueError, match="observations are masked"):
+            model.fit(X, hidden)
+
 
 @pytest.mark.parametrize("jobs", [None, 2])
 def test_kernels_of_all_classes(jobs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from lindiff.gp.kernels.base import ConstantKernel, Exponentiation, Kernel, Product, Sum
@@ -13,11 +14,25 @@ from lindiff.gp.kernels.stationary import RBF, Matern, RationalQuadratic, WhiteK
 
 __all__ = ["from_sklearn"]
 
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpSineSquaredOfLine(ExpSineSquared):
+    """scikit-learn's: for points of one dimension, where both are one kernel."""
+
+    def features(self, X: Any) -> Any:
+        if X.shape[1] != 1:
+            raise ValueError(
+                f"scikit-learn's ExpSineSquared takes the sine of the distance, no covariance function "
+                f"of {X.shape[1]} columns: write lindiff.gp.kernels.ExpSineSquared, periodic in each of them"
+            )
+        return super().features(X)
+
+
 # Kernels whose parameters have the same names.
 SAME: dict[str, Callable[..., Kernel]] = {
     "ConstantKernel": ConstantKernel,
     "DotProduct": DotProduct,
-    "ExpSineSquared": ExpSineSquared,
+    "ExpSineSquared": ExpSineSquaredOfLine,
     "Matern": Matern,
     "RBF": RBF,
     "RationalQuadratic": RationalQuadratic,
@@ -52,6 +67,10 @@ def from_sklearn(kernel: Any) -> Kernel:
             f"a kernel is one of lindiff.gp.kernels, or of scikit-learn; got {type(kernel).__name__}"
         )
     name, params = type(kernel).__name__, kernel.get_params(deep=False)
+    if type(kernel) is not getattr(theirs, name, None):
+        raise TypeError(
+            f"{name} is a kernel of one's own for scikit-learn: write one of lindiff.gp, see docs/gp.md"
+        )
     if name in OF_KERNELS:
         return OF_KERNELS[name](
             *(from_sklearn(x) if isinstance(x, theirs.Kernel) else x for x in params.values())
