@@ -150,3 +150,28 @@ def test_noise_of_the_process_spreads_expected_counts():
     kernel, Z = 4.0 * RBF(1.0) + WhiteKernel(9.0), np.array([0.0, 1.5])
     posterior = gp.variational_posterior(kernel, Z, np.zeros(2), np.eye(2), gp.Poisson())
     np.testing.assert_allclose(posterior.expected(np.array([0.2])), [np.exp(0.5 * (4.0 + 9.0))], rtol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", [gp.StudentT(0.1, 4.0), gp.StudentT(3.0, 1.5), gp.Bernoulli()])
+@pytest.mark.parametrize("std", [0.0, 0.3, 1.0, 10.0, 100.0])
+def test_expected_log_densities_are_integrals(likelihood, std):
+    z = np.linspace(-1, 1, 200_001) ** 3 * 12  # dense where densities may be narrow
+    mean, y = np.array([0.0, 3.0, -40.0]), np.array([1.0, 0.0, 1.0])
+    at = np.unique(np.concatenate([z, *((y - mean)[:, None] / max(std, 1e-3) + z / max(std, 1.0))]))
+    weights = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
+    densities = likelihood.log_density(mean[:, None] + std * at, y[:, None])
+    expected = np.trapezoid(densities * weights, at, axis=1)
+    found = likelihood.expected_log_density(mean, np.full(3, std**2), y)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", [gp.StudentT(0.1, 4.0), gp.Bernoulli()])
+def test_derivatives_of_expected_log_densities(likelihood):
+    mean, var, y = np.array([0.2, 3.0, -4.0]), np.array([0.5, 4.0, 100.0]), np.array([1.0, 0.0, 1.0])
+
+    def density(mean, var):
+        return likelihood.expected_log_density(mean, var, y)
+
+    check_grads(density, (mean, var), order=2, rtol=1e-5)
+    slope = ld.grad(lambda var: np.sum(density(mean, var)))
+    np.testing.assert_allclose(slope(np.zeros(3)), slope(np.full(3, 1e-7)), rtol=1e-3)

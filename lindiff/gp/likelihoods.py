@@ -18,12 +18,20 @@ __all__ = ["Bernoulli", "Gaussian", "Likelihood", "Poisson", "StudentT", "noise_
 
 # Nodes and weights of expectations under a normal distribution.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
-WEIGHTS = WEIGHTS / np.sqrt(2 * np.pi)
+ROOT_TWO_PI = float(np.sqrt(2 * np.pi))
+WEIGHTS = WEIGHTS / ROOT_TWO_PI
 
 # The same under the logistic distribution, whose distribution function is the logit's mean: a trapezoidal
 # sum, whose error is exp(-2 π² / 0.5).
 LOGISTIC_NODES = np.linspace(-72, 72, 289)
 LOGISTIC_WEIGHTS = 0.125 / np.cosh(0.5 * LOGISTIC_NODES) ** 2
+
+# Of ∫ exp(-t) g(t) dt / t, by a trapezoidal sum over log t whose error is exp(-π² / 0.3); what is below the
+# first node is that of a g proportional to t.
+FRULLANI_NODES = np.exp(0.3 * np.arange(-120, 13))
+FRULLANI_WEIGHTS = 0.3 * np.exp(-FRULLANI_NODES)
+FRULLANI_WEIGHTS[0] += 0.3 / np.expm1(0.3)
+
 WIDE = 1.0  # standard deviation of f from which on it is the logistic distribution that is summed over
 
 
@@ -144,6 +152,11 @@ class Bernoulli(Likelihood):
     def expected(self, mean: Any, var: Any) -> Any:
         return np.exp(self._log_expected(mean, var))
 
+    def expected_log_density(self, mean: Any, var: Any, y: Any) -> Any:
+        if self.link == "probit":
+            return super().expected_log_density(mean, var, y)
+        return -_expected_softplus(np.where(np.greater(value(y), 0), -mean, mean), var)
+
     def log_expected_density(self, mean: Any, var: Any, y: Any) -> Any:
         return self._log_expected(np.where(np.greater(value(y), 0), mean, -mean), var)
 
@@ -162,24 +175,35 @@ class Bernoulli(Likelihood):
 
 
 def _expected_expit(mean: Any, var: Any) -> Any:
-    """``E expit(f)`` for means of at least ``-var/2``."""
+    """``E expit(f)`` for means of at least ``-var/2``: where f is wide ``E P(t < f)`` of logistic t."""
+    return _by_width(special.expit, lambda distances, std: special.ndtr(distances / std), mean, var)
+
+
+def _expected_softplus(mean: Any, var: Any) -> Any:
+    """``E log(1 + exp(f))``: where f is wide ``E max(f - t, 0)`` of logistic t."""
+
+    def beyond(distances: Any, std: Any) -> Any:
+        z = distances / std
+        return distances * special.ndtr(z) + std * np.exp(-0.5 * z * z) / ROOT_TWO_PI
+
+    return _by_width(lambda f: np.logaddexp(0.0, f), beyond, mean, var)
+
+
+def _by_width(function: Callable[..., Any], smoothed: Callable[..., Any], mean: Any, var: Any) -> Any:
+    """``E function(f)``: for wide f of ``smoothed(mean - t, std)`` at logistic nodes t."""
+
+    def of_wide(var: Any) -> Any:
+        distances = mean[..., None] - _beside(mean, LOGISTIC_NODES)
+        at_nodes = smoothed(distances, np.sqrt(var)[..., None])
+        return np.sum(at_nodes * _beside(mean, LOGISTIC_WEIGHTS), axis=-1)
+
     is_wide = np.greater(value(var), WIDE**2)
     if not np.any(is_wide):
-        return _of_narrow(mean, var)
+        return _expectation(function, mean, var)
     if np.all(is_wide):
-        return _of_wide(mean, var)
+        return of_wide(var)
     narrow, wide = np.where(is_wide, 1.0, var), np.where(is_wide, var, 1.0)
-    return np.where(is_wide, _of_wide(mean, wide), _of_narrow(mean, narrow))
-
-
-def _of_narrow(mean: Any, var: Any) -> Any:
-    return _expectation(special.expit, mean, var)
-
-
-def _of_wide(mean: Any, var: Any) -> Any:
-    distances = mean[..., None] - _beside(mean, LOGISTIC_NODES)
-    below = special.ndtr(distances / np.sqrt(var)[..., None])
-    return np.sum(below * _beside(mean, LOGISTIC_WEIGHTS), axis=-1)
+    return np.where(is_wide, of_wide(wide), _expectation(function, mean, narrow))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -246,6 +270,18 @@ class Gaussian(Likelihood):
         return self.log_density(mean, y) - 0.5 * var / self.var
 
 
+def _expected_log1p(square: Any, var: Any) -> Any:
+    """``E log(1 + u²)`` for u of this squared mean and this variance, be it far wider than 1 or 0.
+
+    ``log(1 + u²) = ∫ exp(-t) (1 - exp(-t u²)) dt / t``, and of normal u the latter has an expectation.
+    """
+    t = _beside(square, FRULLANI_NODES)
+    square, var = square[..., None], var[..., None]
+    spread = 1 + 2 * t * var
+    at_nodes = -np.expm1(-0.5 * np.log(spread) - t * square / spread)
+    return np.sum(at_nodes * _beside(square, FRULLANI_WEIGHTS), axis=-1)
+
+
 def noise_of(likelihood: Likelihood) -> Any:
     """The variance of Gaussian noise; raises ValueError for other likelihoods."""
     if isinstance(likelihood, Gaussian):
@@ -278,9 +314,17 @@ class StudentT(Likelihood):
     df: Any = 4.0
 
     def log_density(self, f: Any, y: Any) -> Any:
-        df, scale = self.df, self.scale
+        return self._log_height() - 0.5 * (self.df + 1) * np.log1p(((y - f) / self.scale) ** 2 / self.df)
+
+    def expected_log_density(self, mean: Any, var: Any, y: Any) -> Any:
+        width = self.df * self.scale**2
+        logs = _expected_log1p((y - mean) ** 2 / width, var / width)
+        return self._log_height() - 0.5 * (self.df + 1) * logs
+
+    def _log_height(self) -> Any:
+        df = self.df
         constant = special.gammaln(0.5 * (df + 1)) - special.gammaln(0.5 * df) - 0.5 * np.log(np.pi * df)
-        return constant - np.log(scale) - 0.5 * (df + 1) * np.log1p(((y - f) / scale) ** 2 / df)
+        return constant - np.log(self.scale)
 
     def mean(self, f: Any) -> Any:
         return f
