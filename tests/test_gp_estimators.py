@@ -35,7 +35,8 @@ NEW = rng.uniform(-2, 2, (5, 2))
 
 ESTIMATORS = [
     GaussianProcessRegressor(),
-    SparseGaussianProcessRegressor(n_inducing=5),
+    # Where a search for inducing points ends depends on rounding, which may differ between two fits.
+    SparseGaussianProcessRegressor(n_inducing=5, fixed_inducing=True),
     GaussianProcessClassifier(1.0 * RBF(), optimizer=None),
     BayesianLinearRegression(),
 ]
