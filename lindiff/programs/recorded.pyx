@@ -499,6 +499,8 @@ cdef class RecordedArray(Recorded):
         return len(self.array)
 
     def __setitem__(self, index, item):
+        if isinstance(item, Recorded) and np.may_share_memory(self.array, (<Recorded>item).array):
+            item = item.copy()  # NumPy copies some rows and columns that cross each other wrongly
         record(setitem, (self, index, item), NOTHING)
 
     def __iter__(self):
