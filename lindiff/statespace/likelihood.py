@@ -44,8 +44,8 @@ def loglikelihood(
     transition, ..., diffuse
         As :class:`Model` describes them: ``loglikelihood(y, *model)``.
     per_step : bool
-        The log densities of each step given those before, instead of their sum.  Tangents (forward mode: the
-        scores of each step by some parameters) are compiled, cotangents are not.
+        The log densities of each step given those before, instead of their sum; in forward mode these are
+        the scores of each step by some parameters.
     method : {None, "composed", "square_root"}
         None: a compiled sweep each way and for Hessian products; a loop over time for higher derivatives.
         "composed": that loop for everything, in public operators, a hundred times slower.
