@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.special
 import stepping
 
 import lindiff as ld
@@ -115,6 +116,24 @@ def test_times_move():
         ).y[:, -1]
 
     check_grads(end, (0.0, 3.0), order=1, rtol=1e-5, adjoint_rtol=1e-10)
+
+
+@pytest.mark.parametrize("order", range(1, 6))
+def test_derivatives_by_the_times_of_any_order(order):
+    """Of y = (1 + t - t₀)^p, whose slope depends on the time, on the state and on p."""
+
+    def power(end, start, p):
+        slope = lambda t, y: p * y / (1 + t - start)
+        return integrate.solve_ivp(slope, (start, end), [1.0], "DOP853", [end], rtol=1e-12, atol=1e-13).y[
+            0, 0
+        ]
+
+    by_end = functools.reduce(lambda f, _: ld.grad(f), range(order), power)
+    exact = scipy.special.poch(2.5 - order + 1, order) * 2.0 ** (2.5 - order)
+    np.testing.assert_allclose(by_end(1.0, 0.0, 2.5), exact, rtol=1e-8)
+    if order == 2:
+        mixed = ld.grad(ld.grad(power, argnums=2), argnums=1)(1.0, 0.0, 2.5)
+        np.testing.assert_allclose(mixed, -(2.0**1.5) * (1 + 2.5 * np.log(2)), rtol=1e-8)
 
 
 def test_second_order():

@@ -94,7 +94,7 @@ cdef double first_length(Slopes slopes, double t, double end, const double *y, c
 
 def are_in_order(points, double t0, double end):
     """Whether times go from t0 towards the end, and lie between both."""
-    cdef double[::1] times
+    cdef const double[::1] times
     cdef double last = t0
     cdef Py_ssize_t i
     if points.ndim != 1 or not points.size:

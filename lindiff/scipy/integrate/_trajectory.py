@@ -1,11 +1,10 @@
 """The solution of an initial value problem at given times, and its differential.
 
 y' = f(t, y, p), y(t₀) = y₀.  In forward mode the tangent s of y is integrated along with it (the variational
-equation), ``s' = f_y s + f_p ṗ``, ``s(t₀) = ẏ₀ - f(t₀, y₀) ṫ₀``.  In reverse mode the adjoint λ runs from the
-last time back to t₀, ``λ' = -f_yᴴ λ``, and takes up the cotangent of y(tᵢ) as it passes tᵢ; p̄ is the integral
-of ``f_pᴴ λ``, ȳ₀ = λ(t₀), t̄₀ = -⟨λ(t₀), f(t₀, y₀)⟩ and t̄ᵢ = ⟨ȳᵢ, f(tᵢ, yᵢ)⟩.  (Pontryagin et al. 1962;
-Chen et al. 2018, appendix B.)  Both are new initial value problems, solved by the same method, with
-tolerances in their own units.
+equation), ``s' = f_y s + f_p ṗ``, ``s(t₀) = ẏ₀``.  In reverse mode the adjoint λ runs from the last time back
+to t₀, ``λ' = -f_yᴴ λ``, and takes up the cotangent of y(tᵢ) as it passes tᵢ; p̄ is the integral of ``f_pᴴ λ``,
+and ȳ₀ = λ(t₀).  (Pontryagin et al. 1962; Chen et al. 2018, appendix B.)  Both are new initial value problems,
+solved by the same method, with tolerances in their own units.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable, inside, traces_of, value
-from lindiff.rules._common import conj, depends_on_variables
+from lindiff.core.variable import inside, traces_of, value
+from lindiff.rules._common import depends_on_variables
 from lindiff.scipy.integrate._any_order import has_orders, pulled_by_steps, pushed_by_steps
 from lindiff.scipy.integrate._jumps import brackets_of_steps, is_smooth, moved_jump, warn_of_jump
 from lindiff.scipy.integrate._scales import FINEST, accuracy_of
@@ -60,8 +59,6 @@ class Problem:
         Of (t₀, times, y₀, params): the :class:`Stepped` solution of the right-hand side's program, or None.
     by_steps_beside : callable, optional
         The same to the same tolerances by another method, for the derivatives of what ``solve`` finds.
-    times_move : bool
-        There are derivatives by t₀ or the times.
     asked : callable, optional
         The user's own function, of the same arguments: what the solver asks,
     at_once : callable, optional
@@ -76,7 +73,6 @@ class Problem:
         tolerances: tuple[Any, Any] = (FINEST, 0.0),
         by_steps: BySteps = lambda *_: None,
         by_steps_beside: BySteps = lambda *_: None,
-        times_move: bool = True,
         asked: Field | None = None,
         at_once: Callable[[float, Any, list[Any]], Any] = lambda *_: None,
     ) -> None:
@@ -85,7 +81,6 @@ class Problem:
         self.solve = solve
         self.of_others, self.tolerances = of_others, tolerances
         self.by_steps, self.by_steps_beside = by_steps, by_steps_beside
-        self.times_move = times_move
         self._witnessed: Witnessed | None = None
         self._begins: tuple[Any, ...] | None = None
         self._states: Any = None
@@ -109,7 +104,7 @@ class Problem:
         """What a derivative makes of it; ``with_state``, its state begins with that of the problem."""
         own, accuracy = self._tolerances_of_derivatives()
         solve = partial(self._solve_other, own if with_state else own[:0])
-        other = Problem(field, solve, self.of_others, times_move=self.times_move)
+        other = Problem(field, solve, self.of_others)
         other._own, other._accuracy = own, accuracy
         return other
 
@@ -192,11 +187,11 @@ class _State:
 
 @rule
 def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -> Any:
-    """The solution at the times `ts`, one row each."""
+    """The solution at the times `ts`, one row each, from t₀; these are plain."""
     solution, is_kept = None, False
     steps: Stepped | None = None
     may_be_beside = True
-    if depends_on_variables((t0, ts, y0, params)):  # of an enclosing trace
+    if depends_on_variables((y0, params)):  # of an enclosing trace
         Y = trajectory(t0, ts, y0, params, problem)
     elif (steps := problem.by_steps(t0, ts, y0, params)) is not None:
         Y = steps.states
@@ -205,20 +200,10 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
     problem.learn(inside(Y))
     n = len(params)
 
-    def field_at_times() -> Any:
-        return np.stack([problem.field(ts[i], Y[i], params) for i in range(len(ts))])
-
-    def pushforward(t0_dot: Any, ts_dot: Any, y0_dot: Any, params_dot: list[Any]) -> Any:
-        s0 = y0_dot
-        if not _is_zero(t0_dot):
-            s0 = s0 - problem.field(t0, y0, params) * t0_dot
-        Y_dot = pushed(s0, params_dot)
-        return Y_dot if _is_zero(ts_dot) else Y_dot + field_at_times() * ts_dot[:, None]
-
     def steps_with(*dots: Any) -> Stepped | None:
         """The steps whose derivatives are wanted; None in another derivative."""
         nonlocal steps, may_be_beside
-        if depends_on_variables((t0, ts, y0, params, dots)):
+        if depends_on_variables((y0, params, dots)):
             return None
         if steps is not None:
             steps.refuse_changes()
@@ -244,7 +229,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
 
     def has_steps(*given: Any) -> bool:
         """Whether there are compiled derivatives of derivatives, in which all this is."""
-        if depends_on_variables((t0, ts)) or not depends_on_variables((y0, params, given)):
+        if not depends_on_variables((y0, params, given)):
             return False
         found = find(inside(y0), list(map(inside, params)))
         if found is not None and not found.are_near(ts, inside(Y)):
@@ -274,14 +259,6 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         )
         return both[:, state.ends[1] :]
 
-    def pullback(Y_bar: Any) -> Any:
-        adjoint, params_bar = pulled(Y_bar)
-        if not problem.times_move:
-            return None, None, adjoint, params_bar
-        ts_bar = np.sum(np.real(conj(Y_bar) * field_at_times()), axis=1)
-        t0_bar = -np.sum(np.real(conj(adjoint) * problem.field(t0, y0, params)))
-        return t0_bar, ts_bar, adjoint, params_bar
-
     def pulled(Y_bar: Any) -> Any:
         problem.refuse_changes()
         if has_steps(Y_bar):
@@ -301,16 +278,15 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         for i in range(len(ts) - 1, -1, -1):
             adjoint = adjoint + Y_bar[i]
             begin = ts[i - 1] if i else t0
-            if value(ts[i]) != value(begin):
+            if ts[i] != begin:
                 y = Y[i - 1] if i else y0
                 adjoint, *params_bar = back(begin, ts[i], y, params, [adjoint, *params_bar])
         return adjoint, params_bar
 
-    return Y, Differential(pushforward, pullback)
-
-
-def _is_zero(x: Any) -> bool:
-    return not isinstance(x, Variable) and not np.any(x)
+    return Y, Differential(
+        lambda _t0, _ts, y0_dot, params_dot: pushed(y0_dot, params_dot),
+        lambda Y_bar: (None, None, *pulled(Y_bar)),
+    )
 
 
 def _adjoint_field(
@@ -349,9 +325,7 @@ def _chained(problem: Problem) -> Callable[..., list[Any]]:
         sweeps = Sweeps(
             problem, [lambda t, vectors, params: problem.field(t, vectors[0], params), adjoint], [1, -1]
         )
-        if depends_on_variables((begin, end)):
-            sweeps, params = sweeps.between(value(begin), value(end)), [*params, begin, end]
-        _, last = swept([y, state.vector(bars)], params, (value(begin), value(end)), sweeps)
+        _, last = swept([y, state.vector(bars)], params, (begin, end), sweeps)
         return state.parts(last)
 
     return back
@@ -405,19 +379,6 @@ class Sweeps:
         plain = [np.asarray(value(p)) for p in params]
         for problem, solution in self._solved:
             warn_of_jump(problem.moved_jump(solution(), plain))
-
-    def between(self, begin: Any, end: Any) -> Sweeps:
-        """The sweeps with the ends of the interval as two more parameters."""
-
-        def moved(field: Callable[..., Any]) -> Callable[..., Any]:
-            def of_ends(t: Any, vectors: list[Any], params: list[Any]) -> Any:
-                first, last = params[-2:]
-                rate = (last - first) / (end - begin)
-                return rate * field(first + (t - begin) * rate, vectors, params[:-2])
-
-            return of_ends
-
-        return Sweeps(self.problem, [moved(field) for field in self.fields], self.directions)
 
     def pushed(self, states: list[_State], n: int) -> Sweeps:
         """The sweeps of each equation beside that of its tangent; the parameters are n and their tangents."""

@@ -18,6 +18,7 @@ from lindiff.rules._common import as_array, depends_on_variables, laid_out
 from lindiff.scipy._trees import is_tree
 from lindiff.scipy.integrate._events import DenseSolution, end_of, move, plainly, times_of
 from lindiff.scipy.integrate._field import Field, as_vector
+from lindiff.scipy.integrate._moving_times import solution_at
 from lindiff.scipy.integrate._scales import FINEST, solved_to_scale
 from lindiff.scipy.integrate._stepping import (
     METHODS,
@@ -27,7 +28,7 @@ from lindiff.scipy.integrate._stepping import (
     field_at_once,
     solved_like_lsoda,
 )
-from lindiff.scipy.integrate._trajectory import Problem, Solution, SolveOther, trajectory
+from lindiff.scipy.integrate._trajectory import Problem, Solution, SolveOther
 from lindiff.transforms.ravel import ravel
 
 __all__ = ["odeint", "solve_ivp"]
@@ -203,7 +204,6 @@ def solve_ivp(
         raise ValueError("solve_ivp: t_eval has NaN in it")
     y0 = _state(y0)
     params = field.params
-    times_move = depends_on_variables((t0, t1, t_eval))
     others = _of_others(method, options)
     problem = Problem(
         field,
@@ -212,7 +212,6 @@ def solve_ivp(
         _tolerances(options),
         by_steps,
         by_steps_beside,
-        times_move,
         field.asked,
         at_once,
     )
@@ -228,7 +227,7 @@ def solve_ivp(
         if depends_on_variables((t0, t1)):
             t_eval = np.concatenate([np.reshape(t0, (1,)), t_eval[1:-1], np.reshape(t1, (1,))])
     times = _times(t_eval)
-    Y = trajectory(t0, times, y0, params, problem)
+    Y = solution_at(t0, times, y0, params, problem)
     result = type(runs[0])(runs[0])
     result.update(t=np.copy(times), y=laid_out(np.transpose(Y), order), sol=None)
     return result
@@ -542,10 +541,9 @@ def odeint(
             solved_like_lsoda(field, (t0, float(ts[-1])), ts, y0, params, **tolerances) if is_plain else None
         )
 
-    times_move = depends_on_variables(times)
     told_of = tolerances["rtol"], tolerances["atol"]
-    problem = Problem(field, solve, of_others, told_of, by_steps, times_move=times_move, asked=field.asked)
-    Y = trajectory(times[0], times, _state(y0), params, problem)
+    problem = Problem(field, solve, of_others, told_of, by_steps, asked=field.asked)
+    Y = solution_at(times[0], times, _state(y0), params, problem)
     return (Y, report) if full_output else Y
 
 
