@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -468,6 +470,7 @@ class _Followed:
     def moved(self, step: Instruction, results: list[Slot]) -> dict[Slot, csr_array]:
         """The function of where numbers are, in the place of numbers, or of its summands."""
         rows, begin = [_nothing(1, self.n)], 1
+        takes_marks = step.function not in SUMMANDS  # which look at numbers that are given as such
 
         def places(leaf: Any) -> Any:
             nonlocal begin
@@ -477,8 +480,8 @@ class _Followed:
                 return _lying_like(self.forms[leaf], begin - rows[-1].shape[0])
             if isinstance(leaf, np.dtype) or (isinstance(leaf, type) and issubclass(leaf, _NUMBERS)):
                 return np.dtype(complex)
-            if np.iscomplexobj(leaf):
-                return np.zeros_like(leaf)
+            if np.iscomplexobj(leaf) or (takes_marks and _is_number(leaf)):
+                return np.zeros(np.shape(leaf), complex)[()]
             return leaf
 
         args, kwargs = replaced((step.args, step.kwargs), places)
@@ -487,12 +490,13 @@ class _Followed:
         if kwargs.get("dtype") is not None:
             kwargs = {**kwargs, "dtype": np.dtype(complex)}
         try:
-            if step.function in SUMMANDS:
-                found = SUMMANDS[step.function](*args, **kwargs)
-            else:
-                ids = step.function(*args, **kwargs)
-                ids = args[0] if step.function in _MOVES_INTO else ids
-                found = [[x] for x in ids] if isinstance(ids, (list, tuple)) else [[ids]]
+            with _marks_kept():
+                if step.function in SUMMANDS:
+                    found = SUMMANDS[step.function](*args, **kwargs)
+                else:
+                    ids = step.function(*args, **kwargs)
+                    ids = args[0] if step.function in _MOVES_INTO else ids
+                    found = [[x] for x in ids] if isinstance(ids, (list, tuple)) else [[ids]]
         except Exception:  # of complex numbers it is another function
             return {}
         shapes = [self.shape(slot) for slot in results]
@@ -557,6 +561,13 @@ class _Followed:
 _NUMBERS = (np.generic, bool, int, float, complex)
 
 
+def _is_number(x: Any) -> bool:
+    """Whether it is a number, or an array of numbers, that is no index."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype.kind in "fc"
+    return isinstance(x, (float, complex))
+
+
 def _is_inexact(form: Form) -> bool:
     return form.dtype is not None and form.dtype.kind in "fc"
 
@@ -598,6 +609,14 @@ def _lying_like(form: Form, begin: int) -> Any:
     lying = np.lib.stride_tricks.as_strided(room[first:], form.shape, strides)
     lying[...] = numbers
     return lying
+
+
+@contextmanager
+def _marks_kept() -> Iterator[None]:
+    """An error where marked numbers become real ones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        yield
 
 
 def _places_in(x: Any) -> Any:
