@@ -614,6 +614,23 @@ def test_missed_entries_are_noticed_beside_nan(monkeypatch):
         ld.jacobian(f, sparse=True)(np.array([np.nan, 1.2, -0.7]))
 
 
+def test_missed_entries_are_noticed_beside_larger_rows(monkeypatch):
+    found = Found(scipy.sparse.csr_array(np.array([[1, 0], [1, 0], [0, 0]], bool)), False)
+    monkeypatch.setattr("lindiff.transforms.sparse.found_by", lambda f, x, *others: found)
+    for mode in (None, "fwd", "rev"):
+        jacobian = ld.jacobian(lambda x: np.stack([2e11 * x[0], x[0], x[1]]), sparse=True, mode=mode)
+        with pytest.raises(TypeError, match="does not do the same when it is called again"):
+            jacobian(np.array([1.2, 0.7]))
+
+
+def test_the_pattern_is_found_again_where_a_row_is_not_finite():
+    factors = np.zeros((1, 3))
+    jacobian = ld.jacobian(lambda x: factors @ x, sparse=True)
+    for k, factor in enumerate((1.0, 5.0, np.inf)):
+        factors[0, k] = factor
+        np.testing.assert_array_equal(jacobian(np.ones(3)).toarray(), factors)
+
+
 def test_arguments_by_name():
     for f, entries in (
         (lambda x: np.sum(a=np.outer(a=x, b=x), axis=0), 16),

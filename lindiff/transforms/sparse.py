@@ -38,8 +38,10 @@ CHUNK_BYTES = 1 << 18
 KEPT = 16
 
 # Roundings in each term of a product of the matrix and a direction, and from which part of it on it is
-# measured, by its precision, whether a difference is what is rounded on the way.
+# measured, by its precision, whether a difference is what is rounded on the way.  The directions that measure
+# it are as many fractions of the random one.
 _ROUNDINGS = 8
+_FRACTIONS = 16
 _NOTICEABLE = {"f": 1e-3, "d": 1e-6}
 
 # The part of a function's slope that entries have which are no rounding themselves.
@@ -113,9 +115,9 @@ class SparseJacobian:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
         matrix, apart, scale = kept.matrix(x, y, walk)
-        slope = _largest(y) / (_largest(at) or 1.0)
-        is_far = np.any(apart > _NOTICEABLE[key[2].char] * (scale + _SMALL * slope))
-        if is_far and not np.max(apart) <= _ROUNDINGS * kept.longest * kept.noise(x, y, walk):
+        slope = np.abs(np.ravel(y)) / (_largest(at) or 1.0) if kept.forward else 0.0
+        far = apart > _NOTICEABLE[key[2].char] * (scale + _SMALL * np.where(np.isfinite(slope), slope, 0.0))
+        if np.any(far) and np.any(far & ~(apart <= _ROUNDINGS * kept.longest * kept.noise(x, y, walk))):
             raise TypeError(
                 f"{self._name} does not do the same when it is called again: its pattern cannot be found; "
                 f"leave sparse=True away"
@@ -262,13 +264,13 @@ class Compression:
         matrix = self.matrix_of(products)
         return matrix, *self._apart(matrix.data, products[-1])
 
-    def noise(self, x: Any, y: Any, walk: Walk) -> float:
+    def noise(self, x: Any, y: Any, walk: Walk) -> Any:
         """How far walks along parts of the random direction are from the one along it: what is rounded on
-        the way, be the product as small as that."""
-        parts = np.array([1.0, 3.0, 5.0, 7.0], self.seeds.dtype)[:, None]
+        the way to each number, be the product as small as that."""
+        parts = np.arange(1, 2 * _FRACTIONS + 2, 2).astype(self.seeds.dtype)[:, None]
         seeds = (self.seeds[-1] / parts).reshape(len(parts), *(x if self.forward else y).shape)
         products = walk(self.forward, seeds) * parts
-        return float(np.max(np.abs(products[1:] - products[0]), initial=0.0))
+        return np.max(np.abs(products[1:] - products[0]), axis=0)
 
     @property
     def directions(self) -> Any:
@@ -281,13 +283,14 @@ class Compression:
         return csr_array(parts, self.pattern.shape)
 
     def _apart(self, data: Any, product: Any) -> tuple[Any, Any]:
-        """How far the entries are from the product with the random direction; 0 where that is not finite."""
+        """How far the entries are from the product with the random direction; NaN where that is not finite,
+        so that it is no less than anything."""
         _, places = self.places
         terms = data * self.seeds[-1][self.pattern.indices if self.forward else self.rows]
         found = np.bincount(places, terms, product.size)
         scale = np.bincount(places, np.abs(terms), product.size) + np.abs(product)
         with np.errstate(invalid="ignore"):
-            return np.where(np.isfinite(scale), np.abs(found - product), 0.0), scale
+            return np.where(np.isfinite(scale), np.abs(found - product), np.nan), scale
 
 
 class _Products:
