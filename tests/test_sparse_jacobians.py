@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lindiff as ld
-from lindiff.programs.dependence import Found, dependence
+from lindiff.programs.dependence import Found, dependence, found_by
 from lindiff.programs.recording import Unrecordable
 
 A = np.eye(6) + np.diag(np.ones(5), 1)
@@ -629,6 +629,30 @@ def test_the_pattern_is_found_again_where_a_row_is_not_finite():
     for k, factor in enumerate((1.0, 5.0, np.inf)):
         factors[0, k] = factor
         np.testing.assert_array_equal(jacobian(np.ones(3)).toarray(), factors)
+
+
+def test_a_selection_without_numbers_may_have_some_elsewhere():
+    def by_mask(x):
+        y = x[1:] * 1.0
+        y[y < 0] *= np.sqrt(x[0])
+        return y
+
+    def by_numbers(x):
+        y = x[1:] * 1.0
+        y[np.flatnonzero(y < 0)] *= x[0]
+        return y
+
+    for f in (by_mask, by_numbers):
+        jacobian = ld.jacobian(f, sparse=True)
+        for x in (
+            np.array([2.0, 1, 1]),
+            np.array([2.0, -1, 1]),
+            np.array([2.0, 1, 1]),
+            np.array([0.0, 1, -1]),
+        ):
+            with np.errstate(divide="ignore"):
+                np.testing.assert_array_equal(jacobian(x).toarray(), ld.jacobian(f)(x))
+        assert found_by(f, np.ones(3)).looks
 
 
 def test_arguments_by_name():

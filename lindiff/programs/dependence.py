@@ -147,7 +147,7 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
     assert result is not None
     leaves = [leaf for leaf in result.leaves if type(leaf) is Slot]
     pattern = followed.rows_of(leaves[0]) if leaves else _nothing(np.size(y), x.size)
-    return Found(pattern, len(branches) > 1)
+    return Found(pattern, len(branches) > 1 or followed.looks)
 
 
 def _may_overlap(x: Any) -> bool:
@@ -179,6 +179,7 @@ class _Followed:
 
     def __init__(self, n: int) -> None:
         self.n = n
+        self.looks = False  # at values, where that leaves no numbers
         self.memory: dict[int, csr_array] = {}
         self.forms: list[Form] = []
         self.roots: list[tuple[Slot, int, Slot]] = []
@@ -375,6 +376,8 @@ class _Followed:
         row = _nothing(1, self.n)
         for slot in given:
             row = row + _joined(self.rows_of(slot))
+        if 0 in self.shape(result):
+            self.looks = True  # for other numbers there may be some, as of v[v < 0]
         if row.nnz * math.prod(self.shape(result)) > _MOST_ENTRIES:
             raise Unrecordable(
                 f"of one of its functions with a result of shape {self.shape(result)} it is only known that "
