@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import pickle
 import warnings
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lindiff as ld
+import lindiff.numpy as lnp
 from lindiff.programs.dependence import Found, dependence, found_by
 from lindiff.programs.recording import Unrecordable
 
@@ -653,6 +655,50 @@ def test_a_selection_without_numbers_may_have_some_elsewhere():
             with np.errstate(divide="ignore"):
                 np.testing.assert_array_equal(jacobian(x).toarray(), ld.jacobian(f)(x))
         assert found_by(f, np.ones(3)).looks
+
+
+def filled_in(x: Any) -> Any:
+    y = lnp.zeros((2, 2), order="F")
+    y[0, 0] = 1e11 * (x[1] - x[0])
+    y[1] = x[2] * x[:2]
+    return y
+
+
+def patched(x: Any) -> Any:
+    with ld.patch_numpy():
+        y = np.zeros(3)
+        y[1:] = math.exp(x[0]), float(x[2])
+        return y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        filled_in,
+        patched,
+        lambda x: lnp.array([x[0], 1.0, lnp.sqrt(x[1]) * x[2]]),
+        lambda x: lnp.full(2, x[1]),
+        lambda x: lnp.diag([x[0], x[2]]),
+        lambda x: x * lnp.sum([x[1], x[2] ** 2]),
+        lambda x: lnp.concatenate([[x[1]], lnp.ones(1), [x[0], 2.0]]),
+        lambda x: x * float(ld.value(x[0])),
+    ],
+)
+@pytest.mark.parametrize("of_program", [False, True])
+def test_numbers_in_lists_and_new_arrays(function, of_program):
+    jacobian = ld.jacobian(ld.program(function) if of_program else function, sparse=True)
+    for x in (np.array([1.5, 2.5, 3.5]), np.array([3.0, 0.0, 2.0])):
+        with np.errstate(divide="ignore"):
+            matrix, dense = jacobian(x), ld.jacobian(function)(x).reshape(-1, 3)
+        np.testing.assert_allclose(matrix.toarray(), dense)
+        assert not x.all() or matrix.nnz == np.count_nonzero(dense)
+
+
+def test_programs_see_numbers_written_into_new_arrays():
+    program = ld.program(lambda x: ld.jacobian(filled_in)(x))
+    for k in (0.0, 1.0, 2.0):
+        x = np.arange(3.0) + k
+        np.testing.assert_array_equal(program(x), ld.jacobian(filled_in)(x))
 
 
 def test_arguments_by_name():

@@ -23,7 +23,7 @@ from lindiff.programs.machine import Form
 from lindiff.programs.operands import Slot, leaves_of, replaced, slots_of
 from lindiff.programs.program import Program
 from lindiff.programs.recorded import VIEWS, is_hashable, may_write, method
-from lindiff.programs.recording import Instruction, Unrecordable
+from lindiff.programs.recording import Instruction, Leaving, Unrecordable
 from lindiff.programs.sums import PRODUCTS, SUMMANDS
 from lindiff.programs.tree import Branch
 
@@ -90,10 +90,14 @@ _MOST_PRODUCTS = 1 << 24
 
 
 class Found(NamedTuple):
-    """A pattern, and whether the function looks at values on its way: elsewhere it may have another one."""
+    """A pattern, and whether the function looks at values on its way: elsewhere it may have another one.
+
+    Where numbers leave (``float(x[0])``), the pattern has not what they go into.
+    """
 
     pattern: csr_array
     looks: bool
+    leaves: bool = False
 
 
 def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
@@ -147,7 +151,14 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
     assert result is not None
     leaves = [leaf for leaf in result.leaves if type(leaf) is Slot]
     pattern = followed.rows_of(leaves[0]) if leaves else _nothing(np.size(y), x.size)
-    return Found(pattern, len(branches) > 1 or followed.looks)
+    return Found(pattern, len(branches) > 1 or followed.looks, any(map(_lets_leave, branches)))
+
+
+def _lets_leave(branch: Branch) -> bool:
+    """Whether a number becomes one of Python's, or one in a plain array."""
+    if not isinstance(branch.fork, Leaving):
+        return False
+    return any(isinstance(x, (float, complex, np.inexact)) for x in leaves_of(branch.fork.value))
 
 
 def _may_overlap(x: Any) -> bool:

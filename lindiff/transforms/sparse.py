@@ -118,10 +118,12 @@ class SparseJacobian:
         slope = np.abs(np.ravel(y)) / (_largest(at) or 1.0) if kept.forward else 0.0
         far = apart > _NOTICEABLE[key[2].char] * (scale + _SMALL * np.where(np.isfinite(slope), slope, 0.0))
         if np.any(far) and np.any(far & ~(apart <= _ROUNDINGS * kept.longest * kept.noise(x, y, walk))):
-            raise TypeError(
-                f"{self._name} does not do the same when it is called again: its pattern cannot be found; "
-                f"leave sparse=True away"
+            how = (
+                "lets numbers leave NumPy, as float(x[0]) does"
+                if found.leaves
+                else "does not do the same when it is called again"
             )
+            raise TypeError(f"{self._name} {how}: its pattern cannot be found; leave sparse=True away")
         if len(self._kept) >= KEPT:
             self._kept.clear()
         self._kept[key] = kept
@@ -152,13 +154,23 @@ class SparseJacobian:
             result = others.called(self._function, x, arrays)
             return result[0] if has_aux else result
 
-        try:
-            return found_by(value_alone, x, *others.arrays)
-        except Unrecordable as reason:
-            raise TypeError(
-                f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
-                f"{reason}; leave sparse=True away"
-            ) from None
+        def value_of_walk(x: Any, *arrays: Any) -> Any:
+            walked = Linearization(partial(others.called, self._function, arrays=arrays), (x,), has_aux)
+            return walked.outputs.arrays[0]
+
+        reasons = []
+        for way in (value_alone, value_of_walk):  # lindiff.numpy keeps numbers that are Variables
+            try:
+                found = found_by(way, x, *others.arrays)
+            except Unrecordable as reason:
+                reasons.append(reason)
+            else:
+                if not found.leaves or way is value_of_walk:
+                    return found
+        raise TypeError(
+            f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
+            f"{reasons[0]}; leave sparse=True away"
+        )
 
 
 class _Others:

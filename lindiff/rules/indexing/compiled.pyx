@@ -14,8 +14,8 @@ from lindiff.core.linear cimport LinearNode
 from lindiff.core.operands cimport trace_of
 from lindiff.core.record cimport Node, Pull, Push, Tangent, Trace, is_whole
 from lindiff.core.variable cimport (
-    Variable, array_in, as_value, constant_value, copies_parts, in_own_memory, is_generic, is_shell, is_table,
-    is_without_axes, kept_by, record, shares, watch, without_shells,
+    Variable, array_in, as_value, constant_value, copies_parts, in_own_memory, is_generic, is_recorded,
+    is_shell, is_table, is_without_axes, kept_by, record, shares, watch, without_shells,
 )
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.loops cimport add_into
@@ -296,6 +296,12 @@ cdef int store(object value, object index, object y) except -1:
 
 cdef object with_item(Variable x, object index, object y):
     """The plain array of ``x`` with the plain ``y`` at ``index``; in place where only ``x`` sees it."""
+    if cnp.PyArray_CheckExact(x._value) and not x.lent and is_recorded(y):
+        # an array of the program that y is recorded in, which sees what is written
+        order = "F" if x._value.flags.fnc else "C"
+        value = np.full_like(y, x._value, x._value.dtype, order, shape=x._value.shape)
+        store(value, index, y)
+        return value
     if not (x.lent or is_sole(x)):
         value = in_own_memory(x._value)
         store(value, index, y)
