@@ -979,6 +979,25 @@ def test_what_conditions_leave_out_may_be_infinite():
         np.testing.assert_array_equal(ld.tensor(text)(x=x, y=y), expected)
 
 
+@pytest.mark.parametrize(
+    ("function", "left_out"), [("log", 0.0), ("log", np.nan), ("arctanh", 1.0), ("sqrt", 0.0)]
+)
+def test_second_derivatives_of_what_conditions_leave_out(function, left_out):
+    f = ld.tensor(f"f[j] = sum[i | i < 2] {function}(x[i])*A[i, j]")
+    x, A = np.array([0.5, 0.25, left_out, left_out]), np.arange(1.0, 13.0).reshape(4, 3)
+
+    def of_part(x):
+        return np.sum(getattr(np, function)(x[:2]) @ A[:2])
+
+    def along(f, x):
+        return ld.hvp(f, (x,), (np.ones(4),))
+
+    with np.errstate(all="ignore"):
+        for derivative in (along, ld.jacobian(along, argnums=1)):
+            found = derivative(lambda x: np.sum(f(x, A)), x)
+            np.testing.assert_allclose(found, derivative(of_part, x), rtol=1e-12)
+
+
 def test_what_is_printed_says_nothing_that_always_holds():
     rng, errors = random.Random(0), []
     for _ in range(300):

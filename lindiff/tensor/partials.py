@@ -94,6 +94,7 @@ def pushed(x: Scalar, dots: Mapping[Access, Scalar], is_finite: bool) -> Scalar:
             total = plus(total, _multiplied(dots[access], slope, is_finite))
         return total
     assert isinstance(x, Apply)
+    is_finite = is_finite and x.function is not chain  # which hides what is infinite where nothing flows
     parts = [pushed(part, dots, is_finite) for part in x.args]
     if x.function is np.where:
         return _chosen(x, *parts[1:])
