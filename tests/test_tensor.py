@@ -510,6 +510,15 @@ def test_integers_are_computed_in_double_precision():
     np.testing.assert_array_equal(found, [0.0, 0.5, 1.0])
 
 
+def test_numbers_of_python_have_the_precision_of_arrays_beside_them():
+    f = ld.tensor("f[i] = x[i]*z")
+    for x in (np.ones(3, "f4"), np.ones(3), np.ones(3, "F"), np.arange(3)):
+        for z in (2.5, 2.5j, np.float64(2.5)):
+            assert f(x, z).dtype == f(z=z, x=x).dtype == (x * z).dtype
+    assert f(np.ones(3, "f4"), 2).dtype == np.float32
+    assert ld.grad(lambda x: np.sum(f(x, 2.5)))(np.ones(3, "f4")).dtype == np.float32
+
+
 def test_reductions_over_nothing():
     x = np.ones((2, 0))
     for kind, value in {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}.items():

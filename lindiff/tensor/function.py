@@ -207,9 +207,11 @@ class TensorFunction:
             )
         for name in self.arguments:
             refuse_subclass(given[name], name)
-        found = (given[name] for name in self.arguments)
+        found = [given[name] for name in self.arguments]
+        dtypes = [x.dtype for x in found if hasattr(x, "dtype")]
         return [
-            x if _is_an_array(x) else as_array(np.asarray(x) if hasattr(x, "shape") else x) for x in found
+            x if _is_an_array(x) else as_array(np.asarray(x) if hasattr(x, "shape") else _beside(x, dtypes))
+            for x in found
         ]
 
     def adjoint(self, by: str) -> Derivative:
@@ -316,6 +318,13 @@ Immutable.register(TensorFunction)
 def _is_an_array(x: Any) -> bool:
     """Whether it can be taken as it is: no subclass of NumPy's arrays, and no table without a type."""
     return type(x) is np.ndarray or (hasattr(x, "dtype") and not isinstance(x, np.ndarray))
+
+
+def _beside(x: Any, dtypes: list[np.dtype[Any]]) -> Any:
+    """A number of Python's in the precision of the arrays beside it, where these have one, as in NumPy."""
+    if type(x) not in (bool, int, float, complex) or not any(dtype.kind in "fc" for dtype in dtypes):
+        return x
+    return np.asarray(x, np.result_type(*dtypes, x))
 
 
 def _of_shape(x: Any) -> Any:
