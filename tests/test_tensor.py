@@ -813,6 +813,7 @@ def test_numbers_of_every_kind():
     x = np.array([1.0, 2.0])
     for text, expected in {
         "f[i] = 2j*x[i]": 2j * x,
+        "f[i] = .5j*x[i]": 0.5j * x,
         "f[i] = exp(1j*x[i])": np.exp(1j * x),
         "f[i] = 10**20*x[i]": 1e20 * x,
         "f[i] = 100000000000000000000*x[i]": 1e20 * x,

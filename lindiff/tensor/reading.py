@@ -43,7 +43,7 @@ REDUCTIONS = ("sum", "prod", "max", "min")
 NAMES_OF_NUMBERS = {"pi": np.pi}
 FUNCTIONS = {"abs": np.absolute, "where": np.where}
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?j?|\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
+    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?j?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|!=|\*\*|[-+*/%()\[\],|<>=]))"
 )
 
