@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -273,10 +274,14 @@ class Reduction(Scalar):
 
 
 def of_python(x: Any) -> int | float | complex:
-    """A number, NumPy's too, as one of Python's, whose kind says whether it is complex."""
+    """A number, NumPy's too, as one of Python's, whose kind says whether it is complex; infinite where
+    double precision ends."""
     if isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real):
         return complex(x)
-    return int(x) if isinstance(x, (numbers.Integral, np.bool_)) else float(x)
+    if not isinstance(x, (numbers.Integral, np.bool_)):
+        return float(x)
+    whole = int(x)
+    return whole if abs(whole) <= sys.float_info.max else float("inf" if whole > 0 else "-inf")
 
 
 # Terms that are added one after the other.
