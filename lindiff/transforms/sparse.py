@@ -59,7 +59,7 @@ class SparseJacobian:
     The first call for arguments of a shape finds the pattern, and so does each call of a function that looks
     at values, and those in which other arguments than arrays of numbers have changed.  Each call walks once
     for each group of columns or rows, and once more along a random direction: where the matrix does not give
-    the same but for rounding, the pattern is found again, too.
+    the same but for rounding, or what is not finite, the pattern is found again, too.
 
     Parameters
     ----------
