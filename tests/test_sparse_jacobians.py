@@ -721,3 +721,55 @@ def test_paddings_by_keywords():
             np.arange(1.0, 5.0)
         )
         assert found.nnz == (4 if "mode" not in kwargs else 6)
+
+
+def _behind_the_largest(x):
+    v = x * 1.0
+    view = v[np.argmax(x) :]
+    view += x[0]
+    return v
+
+
+def _behind_as_many(x):
+    v = x * 1.0
+    np.multiply(v[np.sum(x > 0) :], x[0], out=v[np.sum(x > 0) :])
+    return v
+
+
+def _of_unstacked(x):
+    V = np.outer(x, np.ones(2))
+    second = np.unstack(V)[1]
+    second += x[0]
+    return V
+
+
+def _by_a_mask_of_floats(x):
+    v = x * 1.0
+    np.putmask(v, np.array([1.0, 0.0, 1.0, 0.0]), x[::-1])
+    np.place(v, [0, 2.5, 0, 0j], x[3:])
+    return v
+
+
+def _by_a_mask_that_moves(x):
+    v = x * 1.0
+    np.putmask(v, np.floor(np.abs(x)), x[::-1])
+    return v
+
+
+WRITTEN = [_behind_the_largest, _behind_as_many, _by_a_mask_of_floats, _by_a_mask_that_moves]
+WRITTEN += [_of_unstacked] if hasattr(np, "unstack") else []  # since NumPy 2.1
+
+
+@pytest.mark.parametrize("f", WRITTEN)
+@pytest.mark.parametrize("large", [False, True])
+def test_what_is_written_to_places_that_depend_on_numbers(f, large):
+    """Beside a large row, too, which a missed entry could hide behind."""
+    x = np.array([1.3, -0.4, 2.2, 0.7])
+
+    def function(x):
+        found = np.ravel(f(x))
+        return np.concatenate([found, 1e8 * np.sum(x)[None]]) if large else found
+
+    for at in (x, -x, x[::-1].copy()):
+        jacobian = ld.jacobian(function, sparse=True)(at)
+        np.testing.assert_allclose(jacobian.toarray(), ld.jacobian(function)(at), rtol=1e-12)

@@ -70,6 +70,7 @@ _MOVES_INTO = {
     *(np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal),
     *map(method, ("put", "fill")),
 }
+_MASKED = {np.putmask, np.place}  # by any numbers that are not zero
 _FILLED = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 # Linear in each of their operands, but for constants that they add.
 _MULTILINEAR = {
@@ -283,8 +284,10 @@ class _Followed:
             if self.roots[slot][2] == slot or slot in given or "out" in kwargs:
                 rows = found.get(slot)
                 rows = self.of_all(given, slot) if rows is None else rows
-                if _is_inexact(self.forms[slot]):
+                if _is_inexact(self.forms[slot]) and self.is_fixed(slot):
                     self.put(slot, self.cells(slot), rows)
+                elif _is_inexact(self.forms[slot]):  # a view that lies elsewhere for other numbers
+                    self.add(slot, rows)
         if _writes(step) and not results:
             for slot in given:  # whatever it is that is written to
                 for other in given:
@@ -498,7 +501,12 @@ class _Followed:
                 return np.zeros(np.shape(leaf), complex)[()]
             return leaf
 
-        args, kwargs = replaced((step.args, step.kwargs), places)
+        given = step.args
+        if step.function in _MASKED and len(given) > 1:
+            if slots_of(given[1]):
+                return {}
+            given = given[0], np.asarray(given[1]).astype(bool), *given[2:]
+        args, kwargs = replaced((given, step.kwargs), places)
         if slots_of((args, kwargs)):  # an index that depends on numbers
             return {}
         if kwargs.get("dtype") is not None:
