@@ -11,7 +11,7 @@ from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.formula import some
 from lindiff.core.lists import must_be_stacked
-from lindiff.core.variable import Variable, in_own_memory, inside, is_untraced, value
+from lindiff.core.variable import Variable, in_own_memory, inside, is_untraced, traces_of, value
 
 __all__ = [
     "along",
@@ -21,6 +21,7 @@ __all__ = [
     "as_type",
     "conj",
     "depends_on_variables",
+    "depth_of",
     "inverse_permutation",
     "is_array",
     "laid_out",
@@ -73,6 +74,11 @@ def depends_on_variables(x: Any) -> bool:
     if x is None or type(x) in (np.ndarray, float, int):
         return False
     return any(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in pytree.flatten(x)[0])
+
+
+def depth_of(x: Any) -> int:
+    """Of how many transforms, one within the other, the Variables in ``x`` are part at most."""
+    return max((len(traces_of(leaf)) for leaf in pytree.flatten(x)[0]), default=0)
 
 
 def memory_order(x: Any, order: Any) -> str:

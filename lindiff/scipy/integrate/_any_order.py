@@ -55,6 +55,17 @@ def _found(find: Find, y0: Any, params: list[Any]) -> Stepped:
     return steps
 
 
+def _gradient_along(
+    y0: Any, params: list[Any], y0_dot: Any, params_dot: list[Any], Y_bar: Any, find: Find
+) -> tuple[Any, list[Any], Any, list[Any]]:
+    """That of ⟨Ȳ, Y'(ẏ₀, ṗ)⟩ by all four."""
+    n, k = len(y0), len(params)
+    both, both_params = np.concatenate([y0, y0_dot]), [*params, *params_dot]
+    rows_bar = np.concatenate([np.zeros_like(value(Y_bar)), Y_bar], axis=1)
+    bar, params_bar = pulled_by_steps(both, both_params, rows_bar, _beside_tangents(find))
+    return bar[:n], params_bar[:k], bar[n:], params_bar[k:]
+
+
 @rule
 def pushed_by_steps(y0: Any, params: list[Any], y0_dot: Any, params_dot: list[Any], find: Find) -> Any:
     """The tangents of the states at all times, for those of the first state and of the parameters."""
@@ -63,17 +74,15 @@ def pushed_by_steps(y0: Any, params: list[Any], y0_dot: Any, params_dot: list[An
         Y_dot = pushed_by_steps(*given, find)
     else:
         Y_dot = _found(find, y0, params).push(y0_dot, params_dot)
-    n, k = len(y0), len(params)
-    both, both_params = np.concatenate([y0, y0_dot]), [*params, *params_dot]
 
     def pushforward(y0_1: Any, params_1: Any, y0_dot_1: Any, params_dot_1: Any, *_: Any) -> Any:
-        both_1, both_params_1 = np.concatenate([y0_1, y0_dot_1]), [*params_1, *params_dot_1]
-        return pushed_by_steps(both, both_params, both_1, both_params_1, _beside_tangents(find))[:, n:]
+        both, both_1 = np.concatenate([y0, y0_dot]), np.concatenate([y0_1, y0_dot_1])
+        both_params, both_params_1 = [*params, *params_dot], [*params_1, *params_dot_1]
+        found = pushed_by_steps(both, both_params, both_1, both_params_1, _beside_tangents(find))
+        return found[:, len(y0) :]
 
     def pullback(Y_dot_bar: Any) -> Any:
-        rows_bar = np.concatenate([np.zeros_like(value(Y_dot_bar)), Y_dot_bar], axis=1)
-        bar, params_bar = pulled_by_steps(both, both_params, rows_bar, _beside_tangents(find))
-        return bar[:n], params_bar[:k], bar[n:], params_bar[k:], None
+        return *_gradient_along(*given, Y_dot_bar, find), None
 
     return Y_dot, Differential(pushforward, pullback)
 
@@ -86,14 +95,9 @@ def pulled_by_steps(y0: Any, params: list[Any], Y_bar: Any, find: Find) -> Any:
         found = pulled_by_steps(*given, find)
     else:
         found = _found(find, y0, params).pull(Y_bar)
-    n, k = len(y0), len(params)
 
-    def along(y0_dot: Any, params_dot: list[Any]) -> tuple[Any, list[Any]]:
-        """The gradient of ⟨Ȳ, Y'(ẏ₀, ṗ)⟩."""
-        rows_bar = np.concatenate([np.zeros_like(value(Y_bar)), Y_bar], axis=1)
-        both, both_params = np.concatenate([y0, y0_dot]), [*params, *params_dot]
-        bar, params_bar = pulled_by_steps(both, both_params, rows_bar, _beside_tangents(find))
-        return bar[:n], params_bar[:k]
+    def along(y0_dot: Any, params_dot: list[Any]) -> tuple[Any, ...]:
+        return _gradient_along(y0, params, y0_dot, params_dot, Y_bar, find)[:2]
 
     def pushforward(y0_dot: Any, params_dot: list[Any], Y_bar_dot: Any, *_: Any) -> Any:
         first, of_params = pulled_by_steps(y0, params, Y_bar_dot, find)

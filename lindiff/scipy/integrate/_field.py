@@ -16,7 +16,12 @@ from lindiff.programs.closures import Opened, closed_over, program_of
 from lindiff.programs.program import Program
 from lindiff.transforms.forward import jvp
 
-__all__ = ["Field", "Variational", "as_vector"]
+__all__ = ["Field", "Variational", "as_numbers", "as_vector"]
+
+
+def as_numbers(params: list[Any]) -> list[Any]:
+    """Arrays without axes as numbers, which a function may have been given."""
+    return [p[()] if hasattr(p, "shape") else p for p in params]
 
 
 class Field:
@@ -72,7 +77,7 @@ class Field:
 
     def arguments(self, t: Any, y: Any, params: list[Any]) -> tuple[Any, ...]:
         """Those of the program."""
-        contents, args = self._filled([p[()] if hasattr(p, "shape") else p for p in params])
+        contents, args = self._filled(as_numbers(params))
         return contents, t, y, args
 
     @property
@@ -118,7 +123,7 @@ class Variational:
     def arguments(self, t: Any, both: Any, params: list[Any]) -> tuple[Any, ...]:
         n, k = len(both) // 2, len(params) // 2
         contents, _, _, args = self._field.arguments(t, both[:n], params[:k])
-        return contents, t, both, (args, [p[()] if hasattr(p, "shape") else p for p in params[k:]])
+        return contents, t, both, (args, as_numbers(params[k:]))
 
     @property
     def place_of_time(self) -> int:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from lindiff.core import pytree
-from lindiff.core.variable import traces_of, value
-from lindiff.rules._common import depends_on_variables
+from lindiff.core.variable import value
+from lindiff.rules._common import depends_on_variables, depth_of
 from lindiff.scipy.integrate._trajectory import Field, Problem, trajectory
 
 __all__ = ["solution_at"]
@@ -44,7 +43,7 @@ def solution_at(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) 
     """
     if not depends_on_variables((t0, ts)):
         return trajectory(t0, ts, y0, params, problem)
-    order = max(len(traces_of(x)) for x in pytree.flatten((t0, ts, y0, params))[0])
+    order = depth_of((t0, ts, y0, params))
     begin, times, field = value(t0), value(ts), problem.field
     if depends_on_variables(t0):
         y0 = _carried(field, t0, begin - t0, y0, params, order)

@@ -16,7 +16,7 @@ import scipy.integrate
 from lindiff.programs.evaluating import evaluator
 from lindiff.scipy.integrate._bdf import BDFSteps
 from lindiff.scipy.integrate._discontinuities import Discontinuities
-from lindiff.scipy.integrate._field import Field, Variational
+from lindiff.scipy.integrate._field import Field, Variational, as_numbers
 from lindiff.scipy.integrate._implicit import ImplicitSteps
 from lindiff.scipy.integrate._jacobians import BandedJacobian, DenseJacobian, TooWide
 from lindiff.scipy.integrate._jumps import WIDE, is_moved, may_jump, perturbed
@@ -313,8 +313,7 @@ class Stepped:
     def _along(self, y0_dot: Any, params_dot: list[Any]) -> Slopes | None:
         """The tangents of slopes, with those of the parameters."""
         y_dot = np.array(y0_dot, np.float64)
-        dots = [y_dot, *[p[()] if hasattr(p, "shape") else p for p in params_dot]]
-        return self._slopes("pushforward", dots, y_dot)
+        return self._slopes("pushforward", [y_dot, *as_numbers(params_dot)], y_dot)
 
     def _columns(self) -> Slopes | None:
         """Those of the Jacobian by the state: tangents of slopes."""
@@ -378,7 +377,7 @@ class Stepped:
         by_program = field_at_once(self.field, self.t0, self.y0, self.params)
         if by_program is not None:
             return by_program
-        numbers = [p[()] if hasattr(p, "shape") else p for p in self.params]
+        numbers = as_numbers(self.params)
         return lambda t, y: np.asarray(self.field(t, y, numbers))
 
     @property

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.core.variable import inside, traces_of, value
-from lindiff.rules._common import depends_on_variables
+from lindiff.core.variable import inside, value
+from lindiff.rules._common import depends_on_variables, depth_of
 from lindiff.scipy.integrate._any_order import has_orders, pulled_by_steps, pushed_by_steps
+from lindiff.scipy.integrate._field import as_numbers
 from lindiff.scipy.integrate._jumps import brackets_of_steps, is_smooth, moved_jump, warn_of_jump
 from lindiff.scipy.integrate._scales import FINEST, accuracy_of
 from lindiff.scipy.integrate._stepping import AT_START, Stepped
@@ -115,7 +115,7 @@ class Problem:
 
     def run(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> Solution:
         """Solve it for plain arrays."""
-        numbers = [p[()] if hasattr(p, "shape") else p for p in params]
+        numbers = as_numbers(params)
 
         def field(t: float, y: Any, of: Field = self.field) -> Any:
             y_dot = of(t, y, numbers)
@@ -129,6 +129,14 @@ class Problem:
         by_program = self._at_once(float(t0), y0, params)
         self._witnessed = Witnessed(field, by_program or partial(field, of=self._asked))
         return self.solve(self._witnessed, float(t0), ts, y0)
+
+    def differentiable_steps(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> Stepped | None:
+        """The steps, or those of another method to the same end, whose derivatives are derivatives of it."""
+        found = self.by_steps(t0, ts, y0, params)
+        if found is not None and not found.has_derivatives:
+            states, found = found.states, self.by_steps_beside(t0, ts, y0, params)
+            found = found if found is not None and found.are_near(ts, states) else None
+        return None if found is None or found.say_little else found
 
     def begins_at(self, t0: Any, ts: Any, y0: Any, params: list[Any]) -> None:
         """Where `is_smooth` is to look."""
@@ -219,13 +227,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
                 return None
         return steps
 
-    def find(y0: Any, params: list[Any]) -> Stepped | None:
-        """The steps whose derivatives are taken in other derivatives."""
-        found = problem.by_steps(t0, ts, y0, params)
-        if found is not None and not found.has_derivatives:
-            states, found = found.states, problem.by_steps_beside(t0, ts, y0, params)
-            found = found if found is not None and found.are_near(ts, states) else None
-        return None if found is None or found.say_little else found
+    find = partial(problem.differentiable_steps, t0, ts)
 
     def has_steps(*given: Any) -> bool:
         """Whether there are compiled derivatives of derivatives, in which all this is."""
@@ -234,8 +236,7 @@ def trajectory(t0: Any, ts: Any, y0: Any, params: list[Any], problem: Problem) -
         found = find(inside(y0), list(map(inside, params)))
         if found is not None and not found.are_near(ts, inside(Y)):
             raise has_changed("the right-hand side")
-        orders = max(len(traces_of(x)) for x in pytree.flatten((y0, params, given))[0])
-        return has_orders(found, orders)
+        return has_orders(found, depth_of((y0, params, given)))
 
     def pushed(s0: Any, params_dot: list[Any]) -> Any:
         problem.refuse_changes()
