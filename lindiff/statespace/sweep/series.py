@@ -86,21 +86,30 @@ class Sweeps:
     def pull_filtered(self, bars: tuple[Any, Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """The same from those of filtered means (S, T, n), and of the covariances of groups (G, T, n, n)."""
 
-        def pulled(series: Any, sweep: Any, V_bar: Any) -> Any:
-            of_moments = np.moveaxis(bars[0][series], 0, -1), symmetric_part(V_bar)
+        def pulled(sweep: Any, of_moments: Any) -> Any:
             return sweep.pull_steps(np.zeros_like(sweep.quad), wanted, filtered_bar=of_moments)
 
-        return self._added(pulled, wanted, bars[1])
+        return self._added_of_moments(pulled, bars, wanted)
 
     def pull_smoothed(self, bars: tuple[Any, Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """The same from those of smoothed means (S, T, n), and of the covariances of groups (G, T, n, n)."""
         d = len(self.plan.diffuse)
 
-        def pulled(series: Any, sweep: Any, V_bar: Any) -> Any:
-            of_moments = np.moveaxis(bars[0][series], 0, -1), symmetric_part(V_bar)
+        def pulled(sweep: Any, of_moments: Any) -> Any:
             return pull_smoothed(sweep.augmented() if d else sweep, of_moments, d, wanted)
 
-        return self._added(pulled, wanted, bars[1])
+        return self._added_of_moments(pulled, bars, wanted)
+
+    def _added_of_moments(
+        self, pulled: Callable[[Any, Any], Any], bars: tuple[Any, Any], wanted: tuple[bool, ...]
+    ) -> tuple[Any, ...]:
+        """:meth:`_added` of each group's sweep and its cotangents of means (T, n, k), and of covariances."""
+        means, covariances = bars
+
+        def of_group(series: Any, sweep: Any, V_bar: Any) -> Any:
+            return pulled(sweep, (np.moveaxis(means[series], 0, -1), symmetric_part(V_bar)))
+
+        return self._added(of_group, wanted, covariances)
 
     def _added(
         self, pulled: Callable[..., Any], wanted: tuple[bool, ...], *of_groups: Any

@@ -38,6 +38,7 @@ __all__ = ["pull_smoothed"]
 class _Predicted(NamedTuple):
     """What the filter makes of every step; columns are series and unit vectors."""
 
+    seen: Any  # whether data are observed, (T, p, 1), or (1, p, 1) where they are everywhere
     m: Any  # (T, n, s)
     P: Any  # (T, n, n)
     B: Any  # (T, p, n), rows of zeros where nothing is observed
@@ -75,19 +76,18 @@ def pull_smoothed(sweep: Sweep, bars: tuple[Any, Any], units: int, wanted: Any) 
     A, of = sweep.arrays[1], _predicted(sweep)
     r, N, r_after, N_after = _backward(of)
     M_bar, V_bar = bars
-    of_squares = 0.0
+    of_squares = None
     if units:
-        M_bar, s_bar, C_bar = _of_columns(sweep.gram, of.m + of.P @ r, M_bar, V_bar, units)
-        of_squares = _of_squares(of.e, s_bar, C_bar)
+        M_bar, *of_sums = _of_columns(sweep.gram, of.m + of.P @ r, M_bar, V_bar, units)
+        of_squares = _of_squares(of.e, *of_sums)
     r_bar, N_bar = _recursion(of.Phi, of.P @ M_bar, -of.P @ V_bar @ of.P)
     Phi_bar = r_after @ transposed(r_bar) + 2 * N_after @ of.Phi @ N_bar
     Phi_B = Phi_bar @ transposed(of.B)
     K_bar, e_bar = -transposed(A) @ Phi_B, of.B @ r_bar
     WK_bar, onto_W = of.W @ transposed(K_bar), of.C @ K_bar + e_bar @ transposed(of.v)
     W_bar = of.B @ N_bar @ transposed(of.B) + symmetric_part(onto_W)
-    S_bar = -of.W @ W_bar @ of.W
-    v_bar = of.W @ e_bar
-    if units:
+    S_bar, v_bar = -of.W @ W_bar @ of.W, of.W @ e_bar
+    if of_squares is not None:
         S_bar, v_bar = S_bar - of_squares @ transposed(of.e), v_bar + 2 * of_squares
     m_bar = M_bar - transposed(of.B) @ v_bar
     onto_P = M_bar @ transposed(r) - 2 * V_bar @ of.P @ N + transposed(of.B) @ WK_bar
@@ -95,16 +95,15 @@ def pull_smoothed(sweep: Sweep, bars: tuple[Any, Any], units: int, wanted: Any) 
     found = sweep.pull_steps(np.zeros_like(sweep.quad), wanted, predicted_bar=(m_bar, P_bar))
     y_bar, A_bar, B_bar, Q_bar, R_bar, *others = found
     if wanted[0]:
-        y_bar = y_bar + np.where(_seen(sweep), v_bar, 0)
+        y_bar = y_bar + np.where(of.seen, v_bar, 0)
     if wanted[1]:
         A_bar = A_bar + _summed(Phi_bar - Phi_B @ transposed(of.K), A_bar)
     if wanted[2]:
         of_rows = of.e @ transposed(r_bar) + 2 * of.W @ of.B @ N_bar - transposed(A @ of.K) @ Phi_bar
         of_rows = of_rows + WK_bar @ of.P + 2 * S_bar @ of.C - v_bar @ transposed(of.m)
-        B_bar = B_bar + _summed(np.where(_seen(sweep), of_rows, 0), B_bar)
+        B_bar = B_bar + _summed(np.where(of.seen, of_rows, 0), B_bar)
     if wanted[4]:
-        seen = _seen(sweep)
-        of_R = np.where(seen & transposed(seen), S_bar, 0)
+        of_R = np.where(of.seen & transposed(of.seen), S_bar, 0)
         if R_bar.ndim == 2:
             of_R = np.diagonal(of_R, axis1=1, axis2=2)
         R_bar = R_bar + _summed(of_R, R_bar)
@@ -112,26 +111,20 @@ def pull_smoothed(sweep: Sweep, bars: tuple[Any, Any], units: int, wanted: Any) 
 
 
 def _predicted(sweep: Sweep) -> _Predicted:
-    y, A, B, Q, R, c, _ = sweep.arrays
+    y, A, B, Q, R, c, observed = sweep.arrays
+    seen = np.ones((1, y.shape[1], 1), bool) if observed is None else observed[:, :, None]
     m, P = sweep.starts[0]
     before = slice(len(y) - 1)
     m_after = A @ sweep.means if c is None else A @ sweep.means + c
     P_after = A @ sweep.filtered_covariances() @ transposed(A) + Q
     m, P = np.concatenate([m[None], m_after[before]]), np.concatenate([P[None], P_after[before]])
-    seen = _seen(sweep)
     B, R = np.where(seen, B, 0), makediag(R) if R.ndim == 2 else R
     R = np.where(seen & transposed(seen), R, np.eye(R.shape[-1], dtype=R.dtype))
     C = B @ P
     W = np.linalg.inv(C @ transposed(B) + R)
     K = transposed(C) @ W
     v = np.where(seen, y, 0) - B @ m
-    return _Predicted(m, P, B, W, C, K, v, W @ v, A - A @ K @ B)
-
-
-def _seen(sweep: Sweep) -> Any:
-    """Where the data are observed, (T, p, 1), or (1, p, 1) where they are everywhere."""
-    y, observed = sweep.arrays[0], sweep.arrays[-1]
-    return np.ones((1, y.shape[1], 1), bool) if observed is None else observed[:, :, None]
+    return _Predicted(seen, m, P, B, W, C, K, v, W @ v, A - A @ K @ B)
 
 
 def _summed(x: Any, like: Any) -> Any:
@@ -153,9 +146,8 @@ def _recursion(Phi: Any, x: Any, X: Any) -> tuple[Any, Any]:
     The last Φ of (T, n, n) is not looked at.
     """
     T, n, k = x.shape
-    nothing = np.zeros((T, 1, k), x.dtype), np.zeros((1, n), x.dtype), np.ones((1, 1), x.dtype)
+    y, B, R = np.zeros((T, 1, k), x.dtype), np.zeros((1, n), x.dtype), np.ones((1, 1), x.dtype)
     Phi, x_after, X_after = map(np.ascontiguousarray, (Phi, np.roll(x, -1, axis=0), np.roll(X, -1, axis=0)))
-    y, B, R = nothing
     m, P = map(np.ascontiguousarray, (x[0], X[0]))
     run = Sweep(y, Phi, B, X_after, R, m, P, x_after, np.zeros((T, 1), bool), tolerance=-1.0)
     return run.means, run.filtered_covariances()
