@@ -228,18 +228,29 @@ cdef object weighted(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
     cdef floating *of_x = <floating *> norms.data
     cdef floating *r = <floating *> R.data
     cdef floating *result = <floating *> found.data
-    cdef floating *about = <floating *> (zc if of_columns else xc).data
+    cdef floating *centered = <floating *> xc.data
+    cdef floating *others_centered = <floating *> zc.data
+    cdef floating *about = others_centered if of_columns else centered
+    cdef floating *given = <floating *> others.data
+    cdef floating *added = <floating *> sums.data
+    cdef floating *x = <floating *> X.data
+    cdef floating *z = <floating *> Z.data
+    cdef floating *w
+    cdef bint are_far
     others[:, :d] = xc if of_columns else zc
-    squares(n, d, <floating *> xc.data, of_x)
-    squares(m, d, <floating *> zc.data, of_x + n)
-    if not none_near(n, m, r, of_x, of_x + n):
-        W = W.copy()
-        take_near(n, m, d, of_columns, <floating *> W.data, <floating *> X.data, <floating *> Z.data, r, of_x,
-                  of_x + n, result)
-    rowmajor.gemm(TRANSPOSE if of_columns else PLAIN, PLAIN, <blas_int> rows, <blas_int> (d + 1),
-                  <blas_int> (n if of_columns else m), 1, <floating *> W.data, <blas_int> m,
-                  <floating *> others.data, <blas_int> (d + 1), 0, <floating *> sums.data, <blas_int> (d + 1))
-    add_far(rows, d, about, <floating *> sums.data, result)
+    with nogil:
+        squares(n, d, centered, of_x)
+        squares(m, d, others_centered, of_x + n)
+        are_far = none_near(n, m, r, of_x, of_x + n)
+    W = W if are_far else W.copy()
+    w = <floating *> W.data
+    with nogil:
+        if not are_far:
+            take_near(n, m, d, of_columns, w, x, z, r, of_x, of_x + n, result)
+        rowmajor.gemm(TRANSPOSE if of_columns else PLAIN, PLAIN, <blas_int> rows, <blas_int> (d + 1),
+                      <blas_int> (n if of_columns else m), 1, w, <blas_int> m, given, <blas_int> (d + 1), 0,
+                      added, <blas_int> (d + 1))
+        add_far(rows, d, about, added, result)
 
 
 cdef object directed(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, cnp.ndarray found,
@@ -256,12 +267,13 @@ cdef object directed(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
     cdef floating *x = <floating *> X.data
     cdef floating *z = <floating *> Z.data
     cdef floating *about = <floating *> xc.data
+    cdef floating *others = <floating *> zc.data
     cdef floating own, total, near = <floating> NEAR
-    squares(n, d, about, of_x)
-    squares(m, d, <floating *> zc.data, of_z)
-    rowmajor.gemm(PLAIN, TRANSPOSE, <blas_int> n, <blas_int> m, <blas_int> d, -1, w, <blas_int> d,
-                  <floating *> zc.data, <blas_int> d, 0, result, <blas_int> m)
     with nogil:
+        squares(n, d, about, of_x)
+        squares(m, d, others, of_z)
+        rowmajor.gemm(PLAIN, TRANSPOSE, <blas_int> n, <blas_int> m, <blas_int> d, -1, w, <blas_int> d,
+                      others, <blas_int> d, 0, result, <blas_int> m)
         for i in range(n):
             own = 0
             for k in range(d):
