@@ -95,7 +95,14 @@ class LatentPosterior:
 
     def mean_and_var(self, X: Any, noise: Any = None) -> tuple[Any, Any]:
         """:meth:`mean` and :meth:`var`, of covariances that are computed once."""
-        X, means, variances = as_points(X, like=self.X), [], []
+        mean, var, _ = self._moments(X)
+        if not _is_noisy(noise):
+            return mean, var
+        return mean, np.transpose(np.transpose(var) + self._added(noise))
+
+    def _moments(self, X: Any) -> tuple[Any, Any, Any]:
+        """Means and variances, and the noise that the kernel has of its own there, (m,)."""
+        X, means, variances, noises = as_points(X, like=self.X), [], [], []
         kernel, G = self.kernel, self.kernel.features(self.X)
         for block in self._blocks(X):
             F = kernel.features(block)
@@ -104,11 +111,10 @@ class LatentPosterior:
             V, *others = self._explained(K)
             var = kernel.all_variances(F) - np.sum(V * V, axis=1)
             variances.append(np.transpose(sum((np.sum(W * W, axis=-1) for W in others), var)))
+            noises.append(np.broadcast_to(kernel.noise(F), (len(block),)))
         mean, var = np.concatenate(means), np.maximum(np.concatenate(variances), 0)
         mean = mean if self.prior_mean is None else mean + self.prior_mean_at(X)
-        if not _is_noisy(noise):
-            return mean, var
-        return mean, np.transpose(np.transpose(var) + self._added(noise))
+        return mean, var, np.concatenate(noises)
 
     def _added(self, noise: Any) -> Any:
         if not isinstance(noise, bool | np.bool_):
@@ -180,8 +186,7 @@ class LikelihoodPosterior(LatentPosterior):
 
     def observed_mean_and_var(self, X: Any) -> tuple[Any, Any]:
         """:meth:`mean_and_var` of what is observed at new points: with the kernel's own noise there."""
-        mean, var = self.mean_and_var(X)
-        noise = self.kernel.noise(self.kernel.features(as_points(X, like=self.X)))
+        mean, var, noise = self._moments(X)
         return mean, np.transpose(np.transpose(var) + noise)
 
     def expected(self, X: Any) -> Any:
