@@ -11,7 +11,7 @@ from lindiff.statespace.sweep import Sweeps
 from lindiff.statespace.sweep.any_order import composed_gradient, composed_sums
 from lindiff.statespace.sweep.collapsed import collapsed_loglikelihood
 from lindiff.statespace.sweep.derivatives import filter_sums
-from lindiff.statespace.sweep.likelihood import from_sums
+from lindiff.statespace.sweep.likelihood import from_sums, loglikelihood_from_diffuse, loglikelihoods
 from lindiff.statespace.sweep.planning import planned
 from lindiff.testing import check_grads
 
@@ -393,3 +393,41 @@ def test_what_is_not_determined_soon_is_left_to_others():
     ):
         system = canonical("loglikelihood", y, *model)
         assert collapsed_loglikelihood(system, 1e-14, None) is None
+
+
+def some_system(rng):
+    """Data and a model of few states, some of them diffuse."""
+    n, p, T = rng.integers(1, 5), rng.integers(1, 3), rng.integers(8, 30)
+    factor = rng.standard_normal((n, n)) * rng.choice([0.0, 1e-3, 1.0])
+    diffuse = rng.random(n) < 0.6
+    known = () if diffuse.all() else (rng.standard_normal(n), np.eye(n) + 0.3)
+    model = statespace.Model(
+        0.5 * (np.eye(n) + rng.standard_normal((n, n))),
+        rng.standard_normal((T, p, n) if rng.random() < 0.4 else (p, n)),
+        factor @ factor.T,
+        rng.random(1) if p == 1 and rng.random() < 0.5 else np.diag(rng.random(p)),
+        *known,
+        diffuse=diffuse,
+    )
+    y = rng.standard_normal((T, p))
+    y[rng.random(y.shape) < rng.choice([0.0, 0.2])] = np.nan
+    return (y[:, 0] if p == 1 and rng.random() < 0.5 else y), model
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_plain_arrays_are_swept_without_the_checks_of_others(seed):
+    y, model = some_system(np.random.default_rng(seed))
+    found = loglikelihood_from_diffuse((y, *model[:6]), model.diffuse, None, None)
+    expected = loglikelihoods(canonical("loglikelihood", y, *model), "loglikelihood", None, None)[0]
+    close(found, expected)
+    assert found == statespace.loglikelihood(y, *model)
+
+
+def test_what_is_no_plain_array_in_order_is_left_to_others():
+    y, one = np.arange(5.0), np.eye(1)
+    model = one, one, one, one, None, None
+    assert loglikelihood_from_diffuse((y, *model), True, None, None) is not None
+    for other, diffuse in [((y.tolist(), *model), True), ((y, *model), [True]), ((y, -one, *model[1:]), 1)]:
+        assert loglikelihood_from_diffuse(other, diffuse, None, None) is None
+    assert loglikelihood_from_diffuse((np.array([np.inf]), *model), True, None, None) is None
+    assert loglikelihood_from_diffuse((y, *model), True, None, True) is None

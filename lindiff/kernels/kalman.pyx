@@ -1976,7 +1976,7 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
 
     Parameters
     ----------
-    A, B, Q, R : (1, T or 1, ...) arrays
+    A, B, Q, R : (1, T or 1, ...) arrays, or matrices
         C-contiguous, of float64; R a matrix or a row of variances.
     mask : (n,) array of bool
 
@@ -1987,8 +1987,9 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
     >>> start_variances(trend, np.eye(1, 2)[None, None], 0 * trend, np.ones((1, 1, 1, 1)), np.ones(2, bool))
     array([1.    , 0.0625])
     """
-    cdef Py_ssize_t n = A.shape[3], p = B.shape[2], T = B.shape[1], i, j, t
-    cdef Py_ssize_t apart = p + 1 if R.shape[2] == p else 1
+    cdef Py_ssize_t n = A.shape[A.ndim - 1], p = B.shape[B.ndim - 2]
+    cdef Py_ssize_t T = B.shape[B.ndim - 3] if B.ndim > 2 else 1
+    cdef Py_ssize_t apart = p + 1 if R.shape[R.ndim - 2] == p else 1, i, j, t
     cdef cnp.ndarray variances = np.empty(n), rooms = np.empty(3 * p * n + n * n)
     cdef double *found = <double *> cnp.PyArray_DATA(rooms)
     cdef double *result = <double *> cnp.PyArray_DATA(variances)
@@ -2001,8 +2002,8 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
         for t in range(T):
             x += loadings[t * p * n + i] * loadings[t * p * n + i]
         found[i] = sqrt(x / T) if T > 1 else fabs(loadings[i])
-    reach(n, p, A.shape[1], <double *> cnp.PyArray_DATA(A), <unsigned char *> cnp.PyArray_DATA(mask), found,
-          found + p * n)
+    reach(n, p, A.shape[A.ndim - 3] if A.ndim > 2 else 1, <double *> cnp.PyArray_DATA(A),
+          <unsigned char *> cnp.PyArray_DATA(mask), found, found + p * n)
     for j in range(n):
         result[j] = INFINITY
     for i in range(p):
@@ -2020,9 +2021,9 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
 
 
 def with_variances(cnp.ndarray m, cnp.ndarray P, cnp.ndarray mask, cnp.ndarray variances):
-    """m (1, n) and P (1, n, n) with means of zero, these variances (n,) and no covariances at the mask.
+    """m (n,) and P (n, n) with means of zero, these variances (n,) and no covariances at the mask.
 
-    C-contiguous arrays of float64.
+    C-contiguous arrays of float64, which may have an axis of length 1 in front.
 
     Examples
     --------
@@ -2032,7 +2033,7 @@ def with_variances(cnp.ndarray m, cnp.ndarray P, cnp.ndarray mask, cnp.ndarray v
     >>> m.tolist(), P.tolist()
     ([[0.0, 1.0]], [[[3.0, 0.0], [0.0, 1.0]]])
     """
-    cdef Py_ssize_t n = m.shape[1], i, j
+    cdef Py_ssize_t n = m.shape[m.ndim - 1], i, j
     cdef cnp.ndarray mean = m.copy(), cov = P.copy()
     cdef double *x = <double *> cnp.PyArray_DATA(mean)
     cdef double *X = <double *> cnp.PyArray_DATA(cov)

@@ -107,8 +107,13 @@ def loglikelihood(
     check_method(name, method)
     ordinary = y, transition, design, state_cov, obs_cov, initial_state, initial_state_cov
     of_sums = method is None and not per_step
-    if of_sums and state_intercept is obs_intercept is diffuse is None and in_order(ordinary):
-        return sweep.loglikelihood_in_order(ordinary, name, steady_tol, checkpoint)
+    if of_sums and state_intercept is obs_intercept is None:
+        if diffuse is not None:
+            found = sweep.loglikelihood_from_diffuse(ordinary, diffuse, steady_tol, checkpoint)
+            if found is not None:
+                return found
+        elif in_order(ordinary):
+            return sweep.loglikelihood_in_order(ordinary, name, steady_tol, checkpoint)
     others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
     system = canonical(name, y, transition, design, state_cov, obs_cov, *others)
     swept = method is None and sweep.has_sweep(system)

@@ -18,7 +18,12 @@ Every line imports only from lines above it::
     moments       of states and observations: filtered, smoothed, forecast
 """
 
-from lindiff.statespace.sweep.likelihood import loglikelihood_in_order, loglikelihoods, step_loglikelihoods
+from lindiff.statespace.sweep.likelihood import (
+    loglikelihood_from_diffuse,
+    loglikelihood_in_order,
+    loglikelihoods,
+    step_loglikelihoods,
+)
 from lindiff.statespace.sweep.moments import filter_moments, forecast_moments, smoother_moments
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import has_sweep
@@ -30,6 +35,7 @@ __all__ = [
     "filter_moments",
     "forecast_moments",
     "has_sweep",
+    "loglikelihood_from_diffuse",
     "loglikelihood_in_order",
     "loglikelihoods",
     "smoother_moments",

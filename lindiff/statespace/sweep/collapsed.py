@@ -14,14 +14,14 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.kernels.conditions import has_nan
-from lindiff.kernels.kalman import Collapse
+from lindiff.kernels.kalman import Collapse, start_variances, with_variances
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.model import System
 from lindiff.statespace.sweep.any_order import pulled, pushed
 from lindiff.statespace.sweep.derivatives import is_plain, wanted_of
 from lindiff.statespace.sweep.parts import ALL, Parts
 
-__all__ = ["collapsed_loglikelihood"]
+__all__ = ["collapsed_loglikelihood", "collapsed_value"]
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -62,6 +62,27 @@ def collapsed_loglikelihood(
     if system.is_plain:
         return _density(_swept(tuple(x[0] for x in plain), options, whole=False), plain[0])
     return _loglikelihood(*(x.reshape(x.shape[1:]) for x in system[:7]), options=options)
+
+
+def collapsed_value(arrays: tuple[Any, ...], mask: Any, tolerance: float) -> Any:
+    """The log likelihood, a number, of plain arrays; None, if this is not for the data.
+
+    Parameters
+    ----------
+    arrays : tuple of 7
+        y, transition, ..., initial_state_cov, in order by `model_in_order`.
+    mask : (n,) array of bool
+        Of the diffuse states.
+    tolerance : float
+    """
+    y, A, B, Q, R, m, P = arrays
+    p = B.shape[-2]
+    observed = (~np.isnan(y)).reshape(len(y), p) if has_nan(y) else None
+    m, P = with_variances(m, P, mask, start_variances(A, B, Q, R, mask))
+    places = mask.nonzero()[0]
+    found = Collapse(y.reshape(len(y), p), A, B, Q, R, m, P, places, observed, p == 1, tolerance)
+    density = _density(found, y)
+    return None if density is None else density[0]
 
 
 @rule

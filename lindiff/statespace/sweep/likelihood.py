@@ -9,19 +9,25 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
-from lindiff.kernels.conditions import has_nan
+from lindiff.kernels.conditions import has_nan, model_in_order
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed
 from lindiff.statespace.diffuse import likelihood_terms
 from lindiff.statespace.model import System
-from lindiff.statespace.sweep.collapsed import collapsed_loglikelihood
+from lindiff.statespace.sweep.collapsed import collapsed_loglikelihood, collapsed_value
 from lindiff.statespace.sweep.derivatives import filter_sums, filter_terms
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.ordinary import ordinary_loglikelihood
 from lindiff.statespace.sweep.parts import parts_of
 from lindiff.statespace.sweep.planning import planned, settled, tolerance_of
 
-__all__ = ["from_sums", "loglikelihood_in_order", "loglikelihoods", "step_loglikelihoods"]
+__all__ = [
+    "from_sums",
+    "loglikelihood_from_diffuse",
+    "loglikelihood_in_order",
+    "loglikelihoods",
+    "step_loglikelihoods",
+]
 
 
 # Above so many bytes that the way back may need, it runs the filter again: more than that is slow to write
@@ -52,6 +58,39 @@ def loglikelihood_in_order(
     block = _block(checkpoint, T, 8 * _most_kept(T, n, p, 1, p == 1))
     options = name, tolerance_of(steady_tol, FLOAT64), block, parts_of(arrays[1], arrays[3], T)
     return ordinary_loglikelihood(arrays, *options)
+
+
+def loglikelihood_from_diffuse(
+    arrays: tuple[Any, ...], diffuse: Any, steady_tol: float | None, checkpoint: bool | None
+) -> Any:
+    """The log likelihood, a number, of plain arrays of one series; None, if it takes a closer look.
+
+    Parameters
+    ----------
+    arrays : tuple of 7
+        y, transition, ..., initial_state_cov, as users give them.
+    diffuse : array of bool, or True
+    steady_tol, checkpoint
+        Those of :func:`loglikelihood`.
+    """
+    y, A, B, Q, R, m, P = arrays
+    if type(Q) is not np.ndarray or Q.ndim != 2 or checkpoint:
+        return None
+    n = len(Q)
+    mask = np.ones(n, bool) if diffuse is True else diffuse
+    if type(mask) is not np.ndarray or mask.dtype != bool or mask.shape != (n,):
+        return None
+    if m is P is None and mask.all():
+        m, P = np.zeros(n), np.zeros((n, n))
+    if type(R) is np.ndarray and R.shape == (1,):
+        R = R.reshape(1, 1)
+    arrays = y, A, B, Q, R, m, P
+    if not model_in_order(*arrays, timed=True):
+        return None
+    p = B.shape[-2]
+    if _block(checkpoint, len(y), 8 * _most_kept(len(y), n, p, 1, p == 1)):
+        return None
+    return collapsed_value(arrays, mask, tolerance_of(steady_tol, FLOAT64))
 
 
 def _block_of(system: System, checkpoint: bool | None = None) -> int:
