@@ -26,6 +26,7 @@ __all__ = [
     "explain_mixture",
     "foreign",
     "on_host",
+    "padded_with_zeros",
     "placed",
     "zeros_beside",
 ]
@@ -63,6 +64,24 @@ def zeros_beside(x: Any, shape: Any, dtype: Any) -> Any:
     """``np.zeros(shape, dtype)`` of the library of ``x``."""
     like = foreign(x)
     return np.zeros(shape, dtype) if like is None else np.zeros_like(like, shape=shape, dtype=dtype)
+
+
+def padded_with_zeros(x: Any, widths: Any) -> Any:
+    """``np.pad(x, widths)``, of plain arrays in two writes: a tenth of its time, where they are small.
+
+    Parameters
+    ----------
+    x : array or Variable
+    widths : sequence of (before, after)
+        Of every axis.
+    """
+    if type(x) is not np.ndarray:
+        return np.pad(x, widths)
+    sides = list(zip(x.shape, widths, strict=True))
+    shape = [before + n + after for n, (before, after) in sides]
+    padded = np.zeros(shape, x.dtype, order="F" if x.flags.fnc else "C")
+    padded[tuple(slice(before, before + n) for n, (before, _) in sides)] = x
+    return padded
 
 
 def on_host(x: Any) -> Any:

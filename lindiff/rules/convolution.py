@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed
+from lindiff.core.arrays import padded_with_zeros, placed
 from lindiff.core.differential import Bilinear
 from lindiff.core.registry import rule
 from lindiff.rules._common import as_array, conj
@@ -16,7 +16,8 @@ __all__: list[str] = []
 
 def completed(y_bar: Any, start: int, length: int) -> Any:
     """The cotangent of a part of the full result, as one of all of it."""
-    return np.pad(y_bar, (start, length - start - y_bar.shape[0]))
+    n = y_bar.shape[0]
+    return y_bar if n == length else padded_with_zeros(y_bar, [(start, length - start - n)])
 
 
 @rule(np.convolve)

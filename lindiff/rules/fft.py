@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lindiff.core.arrays import placed
+from lindiff.core.arrays import padded_with_zeros, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.rules._common import along, normalized_axes
@@ -35,7 +35,7 @@ def of_length(x: Any, n: int, axis: int) -> Any:
     axis %= x.ndim
     if n < length:
         return x[along(axis, slice(n))]
-    return np.pad(x, [(0, n - length if i == axis else 0) for i in range(x.ndim)])
+    return padded_with_zeros(x, [(0, n - length if i == axis else 0) for i in range(x.ndim)])
 
 
 def weights(like: Any, n: int, axis: int, inner: float) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed
+from lindiff.core.arrays import padded_with_zeros, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable
@@ -83,8 +83,12 @@ def pad_with_constant(array: Any, widths: list[tuple[int, int]], constant_values
     inside = tuple(slice(before, before + n) for (before, _), n in zip(widths, array.shape, strict=True))
     if isinstance(constant_values, np.ndarray):
         constant_values = constant_values.tolist()  # as every library takes them
-    return np.pad(array, widths, constant_values=constant_values), Linear(
-        (lambda a_dot: np.pad(a_dot, widths),),
+    if type(constant_values) is int and constant_values == 0:
+        padded = padded_with_zeros(array, widths)
+    else:
+        padded = np.pad(array, widths, constant_values=constant_values)
+    return padded, Linear(
+        (lambda a_dot: padded_with_zeros(a_dot, widths),),
         (lambda y_bar: y_bar[inside],),
     )
 

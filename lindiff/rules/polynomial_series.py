@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.arrays import padded_with_zeros
 from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
@@ -50,7 +51,7 @@ def trimmed(c: Any) -> Any:
 
 
 def padded(c: Any, length: int) -> Any:
-    return c if len(c) == length else np.pad(c, (0, length - len(c)))
+    return c if len(c) == length else padded_with_zeros(c, [(0, length - len(c))])
 
 
 def applied(matrix: Any, c: Any, axis: int = 0) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed
+from lindiff.core.arrays import padded_with_zeros, placed
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable, in_order_of, value
@@ -596,7 +596,7 @@ def with_third(x: Any) -> Any:
     """A vector in the plane with 0 as its third component."""
     if x.shape[-1] == 3:
         return x
-    return np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, 1)])
+    return padded_with_zeros(x, [(0, 0)] * (x.ndim - 1) + [(0, 1)])
 
 
 @composed(np.linalg.cross)

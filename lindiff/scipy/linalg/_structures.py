@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
-from lindiff.core.arrays import foreign, zeros_beside
+from lindiff.core.arrays import foreign, padded_with_zeros, zeros_beside
 from lindiff.linalg._backend import Known, kernels, trusting
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._factored import Factor
@@ -86,7 +86,7 @@ def _filled(x: Any, place: slice, n: int, axis: int) -> Any:
         return x
     widths = [(0, 0)] * x.ndim
     widths[axis] = (before, after)
-    return np.pad(x, widths)
+    return padded_with_zeros(x, widths)
 
 
 class HermitianBand:
