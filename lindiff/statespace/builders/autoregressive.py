@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import placed, zeros_beside
+from lindiff.core.arrays import padded_with_zeros, placed
 from lindiff.statespace.builders._arguments import check_integer, check_shape, reals
 from lindiff.statespace.components import Component
 from lindiff.statespace.initialization import stationary_initialization
@@ -146,10 +146,10 @@ def sarima(
         raise ValueError("sarima: seasonal_ar, seasonal_ma and seasonal_difference need a period")
     period = period or 1
     ar, ma = -_product(-ar, -seasonal_ar, period), _product(ma, seasonal_ma, period)
-    past = placed(_weights_of_the_past(difference, seasonal_difference, period).astype(ar.dtype), ar)
+    past = _weights_of_the_past(difference, seasonal_difference, period)
     if not past.size:
         return _arma("sarima", ar, ma, innovation_var, obs_var)
-    return _integrated(past, ma, _arma("sarima", ar, ma[:0], innovation_var, obs_var))
+    return _integrated(past, ma, ar, innovation_var, obs_var)
 
 
 def _arma(name: str, ar: Any, ma: Any, innovation_var: Any, obs_var: Any) -> Model:
@@ -157,7 +157,7 @@ def _arma(name: str, ar: Any, ma: Any, innovation_var: Any, obs_var: Any) -> Mod
     check_shape(name, "obs_var", obs_var, "")
     n = max(ar.size, ma.size + 1)
     loading = np.concatenate([placed(np.ones(1, ar.dtype), ar), _padded(ma, n - 1)])
-    transition = _chain(_padded(ar, n))
+    transition = _with_column(np.eye(n, k=1), 0, _padded(ar, n))
     state_cov = innovation_var * (loading[:, None] * loading)  # symmetric to the last bit
     initial_state, initial_state_cov = stationary_initialization(transition, state_cov)
     return Model(
@@ -170,42 +170,46 @@ def _arma(name: str, ar: Any, ma: Any, innovation_var: Any, obs_var: Any) -> Mod
     ).of_components((Component(name, tuple(f"{name}[{i}]" for i in range(n))),))
 
 
-def _integrated(past: Any, ma: Any, innovations: Model) -> Model:
-    """``y_t = Σ past_i y_{t-i} + v_t + Σ ma_j v_{t-j}`` for a model of v.
+def _integrated(past: Any, ma: Any, ar: Any, innovation_var: Any, obs_var: Any) -> Model:
+    """``y_t = Σ past_i y_{t-i} + v_t + Σ ma_j v_{t-j}`` and ``v_t = Σ ar_i v_{t-i} + e_t``.
 
     The first state, z¹, is what the past says of y: ``y_t = z¹_t + v_t``.  The i-th becomes the one before,
     ``zⁱ_{t+1} = zⁱ⁺¹_t + past_i y_t + ma_i v_t``.  In the first m states the weights of ``y_{-1}, …, y_{-m}``
     are a triangle with determinant ±1: if that past is diffuse, so are these states, and what they hold
     besides does not matter.  The others are stationary.
     """
-    m, r, n = past.size, max(past.size, ma.size), len(innovations.transition)
-    past, ma, dtype = _padded(past, r), _padded(ma, r), past.dtype
-    above = np.concatenate([_chain(past), (past + ma)[:, None] * innovations.design], axis=1)
-    below = np.concatenate([zeros_beside(past, (n, r), dtype), innovations.transition], axis=1)
-    transition = np.concatenate([above, below])
-    state_cov = np.pad(innovations.state_cov, (r, 0))
-    initial_state, initial_state_cov = innovations.initial_state, innovations.initial_state_cov
-    if r > m:
-        initial_state, initial_state_cov = stationary_initialization(transition[m:, m:], state_cov[m:, m:])
-    return innovations._replace(
+    check_shape("sarima", "innovation_var", innovation_var, "")
+    check_shape("sarima", "obs_var", obs_var, "")
+    m, n = past.size, max(ar.size, 1)
+    r = max(m, ma.size)
+    states, dtype = np.arange(r + n), ar.dtype
+    shift = np.eye(r + n, k=1)
+    shift[:m, 0] = past
+    past = placed(np.pad(past, (0, r - m)).astype(dtype), ar)
+    of_v = np.concatenate([past + _padded(ma, r), _padded(ar, n)])
+    transition = _with_column(shift, r, of_v)
+    state_cov = innovation_var * placed(np.diag(states == r).astype(dtype), ar)
+    initial_state, initial_state_cov = stationary_initialization(transition[m:, m:], state_cov[m:, m:])
+    return Model(
         transition=transition,
-        design=np.concatenate([placed(np.eye(1, r, dtype=dtype), past), innovations.design], axis=1),
+        design=placed(((states == 0) | (states == r)).astype(dtype)[None], ar),
         state_cov=state_cov,
+        obs_cov=obs_var[None],
         initial_state=np.pad(initial_state, (m, 0)),
         initial_state_cov=np.pad(initial_state_cov, (m, 0)),
-        diffuse=np.arange(r + n) < m,
-    ).of_components((Component("sarima", tuple(f"sarima[{i}]" for i in range(r + n))),))
+        diffuse=states < m,
+    ).of_components((Component("sarima", tuple(f"sarima[{i}]" for i in states)),))
 
 
-def _chain(column: Any) -> Any:
-    """The matrix with this first column and ones above the diagonal."""
-    n = column.size
-    return np.concatenate([column[:, None], placed(np.eye(n, n - 1, dtype=column.dtype), column)], axis=1)
+def _with_column(matrix: Any, place: int, column: Any) -> Any:
+    """A constant matrix with another column."""
+    matrix = placed(matrix.astype(column.dtype), column)
+    return np.concatenate([matrix[:, :place], column[:, None], matrix[:, place + 1 :]], axis=1)
 
 
 def _padded(x: Any, n: int) -> Any:
     """With zeros up to length n."""
-    return np.concatenate([x, zeros_beside(x, (n - x.size,), x.dtype)])
+    return padded_with_zeros(x, [(0, n - x.size)]) if x.size < n else x
 
 
 def _product(a: Any, b: Any, period: int) -> Any:
