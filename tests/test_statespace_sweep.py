@@ -524,3 +524,28 @@ def test_few_entries_that_vary_in_time_from_diffuse_states(n, steps):
 
     expected = ld.grad(lambda A: value(A, method="composed"))(A)
     np.testing.assert_allclose(ld.grad(value)(A), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("diffuse", [None, [True, False, False]])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_many_series_go_in_parts(monkeypatch, diffuse, missing):
+    rng = np.random.default_rng(3)
+    args = system(rng, 12, 3, 2, series=8)
+    args[0][:4, rng.random((12, 2)) < missing] = np.nan
+    weights = rng.standard_normal(8)
+
+    def found():
+        def total(*args):
+            moments = ld.statespace.kalman_smoother(*args, diffuse=diffuse)
+            fields = loglikelihood(*args, diffuse=diffuse), moments[1], moments[2]
+            return sum(np.sum(weights @ np.reshape(x, (8, -1))) for x in fields)
+
+        return ld.value_and_grad(total, tuple(range(len(args))))(*args)
+
+    value, gradient = found()
+    monkeypatch.setattr(ld.statespace.model, "SERIES_TOGETHER", 3)
+    assert len(ld.statespace.model.canonical("", *args).groups()) > 2
+    in_parts, of_parts = found()
+    assert in_parts == pytest.approx(value, rel=1e-12)
+    for g, expected in zip(of_parts, gradient, strict=True):
+        np.testing.assert_allclose(g, expected, rtol=1e-9, atol=1e-9)

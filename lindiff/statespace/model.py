@@ -316,6 +316,10 @@ def _sum_of_obs_covs(a: Any, b: Any) -> Any:
 SPREAD_OF_GAPS = 1e13
 
 
+# The states of so many series stay in a processor's cache from step to step.
+SERIES_TOGETHER = 2048
+
+
 class System(NamedTuple):
     """Data and system matrices with all their axes, checked: S series (or 1), T steps (or 1).
 
@@ -341,12 +345,20 @@ class System(NamedTuple):
     many: bool
 
     def groups(self) -> tuple[tuple[Any, Any], ...]:
-        """Places of series that share covariances, and where they are observed: (T, p) or None for all."""
+        """Places of series that share covariances, and where they are observed: (T, p) or None for all.
+
+        They are no more than `SERIES_TOGETHER`.
+        """
         patterns = series_by_pattern(self.y)
         found = [(series, None if observed.all() else observed) for series, observed in patterns]
-        if self.shares_covariances:
+        if not len(self.y) and self.shares_covariances:
             return tuple(found)
-        return tuple((series[i : i + 1], observed) for series, observed in found for i in range(len(series)))
+        most = SERIES_TOGETHER if self.shares_covariances else 1
+        return tuple(
+            (series[i : i + most], observed)
+            for series, observed in found
+            for i in range(0, len(series), most)
+        )
 
     @property
     def shares_covariances(self) -> bool:

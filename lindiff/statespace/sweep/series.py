@@ -148,8 +148,9 @@ class Sweeps:
             return DiffuseSweep(arrays, observed, plan, head, (begun, plan.shift[series].T))
 
     def _each(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        y, n = self.arrays[0], self.arrays[1].shape[-1]
-        work = 2.0 * y.shape[1] * n * n * (n + y.shape[2])
+        (S, T, p), n = self.arrays[0].shape, self.arrays[1].shape[-1]
+        together = S / max(len(items), 1)
+        work = 2.0 * T * (n * n * (n + p) + (n * n + 2 * n * p) * together)
         alone = len(items) < 2 or work < WORTH_A_THREAD or n >= LARGE
         threads = 1 if alone else min(available(), len(items))
         if threads < 2:
