@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -16,13 +18,19 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, (30, 2))
 Y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(30)
 NEW = rng.uniform(-2, 2, (4, 2))
+
+
+def layer(w, X):
+    return np.tanh(X @ w)
+
+
 KERNELS = {
     "RBF": 1.5 * RBF(np.array([1.0, 0.5])),
     "Matern": Matern(nu=1.5) * 2.0,
     "Matern infinite": Matern(nu=np.inf),
     "RationalQuadratic": RationalQuadratic(1.0, 0.8),
     "sum": 0.5 * (RBF() + 2.0 * Matern(nu=2.5)).on([1]) + WhiteKernel(0.3),
-    "warped": RBF().warped(lambda w, X: np.tanh(X @ w), np.ones((2, 3))),
+    "warped": RBF().warped(layer, np.ones((2, 3))),
 }
 
 
@@ -98,3 +106,10 @@ def test_posteriors_that_have_no_paths_or_pictures():
     grid = gp.condition_on_grid([gp.kernels.RBF()], [x], np.sin(x), 0.1)
     with pytest.raises(TypeError, match="of a GridPosterior draw its mean and var on a grid"):
         gp.plot(grid)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_paths_travel_to_other_processes(name):
+    posterior = gp.condition(KERNELS[name], X, Y, 0.1, mean=1.0)
+    for path in (gp.prior_paths(KERNELS[name], 2, 0), gp.posterior_paths(posterior, 0)):
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(path))(NEW), path(NEW))

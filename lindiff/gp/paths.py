@@ -74,11 +74,12 @@ def prior_paths(kernel: Kernel, dimension: int, rng: Any, size: int = 1, feature
     waves = _waves(own(kernel), dimension, rng, features)
     weights = [rng.standard_normal((size, features)) for _ in waves]
 
-    def paths(X: Any) -> Any:
-        X = as_points(X)
-        return sum(w @ wave(X).T for w, wave in zip(weights, waves, strict=True))
+    return functools.partial(_drawn, weights, waves)
 
-    return paths
+
+def _drawn(weights: list[Any], waves: list[Features], X: Any) -> Any:
+    X = as_points(X)
+    return sum(w @ wave(X).T for w, wave in zip(weights, waves, strict=True))
 
 
 def _waves(kernel: Kernel, dimension: int, rng: Any, count: int) -> list[Features]:
@@ -132,11 +133,11 @@ def _wave(kernel: Kernel, dimension: int, rng: Any, count: int) -> Features:
         )
     frequencies = frequencies * np.sqrt(mixing)[:, None]
     shifts = rng.uniform(0, 2 * np.pi, count)
+    return functools.partial(_cosines, kernel.length_scale, frequencies, shifts)
 
-    def wave(X: Any) -> Any:
-        return np.sqrt(2 / count) * np.cos(X / as_scale(kernel.length_scale) @ frequencies.T + shifts)
 
-    return wave
+def _cosines(length_scale: Any, frequencies: Any, shifts: Any, X: Any) -> Any:
+    return np.sqrt(2 / len(shifts)) * np.cos(X / as_scale(length_scale) @ frequencies.T + shifts)
 
 
 def posterior_paths(posterior: Posterior, rng: Any, size: int = 1, features: int = 1024) -> Features:
@@ -189,10 +190,10 @@ def posterior_paths(posterior: Posterior, rng: Any, size: int = 1, features: int
     noise = np.sqrt(posterior.noise) * rng.standard_normal((size, len(X)))
     rest = posterior.r - prior(X) - noise
     alpha = trsm(L, trsm(L, rest.T), transpose=True)
+    return functools.partial(_corrected, posterior, prior, alpha)
 
-    def paths(new: Any) -> Any:
-        new = as_points(new, like=X)
-        found = prior(new) + (kernel(new, X) @ alpha).T
-        return found if posterior.prior_mean is None else found + posterior.prior_mean_at(new)
 
-    return paths
+def _corrected(posterior: Posterior, prior: Features, alpha: Any, new: Any) -> Any:
+    new = as_points(new, like=posterior.X)
+    found = prior(new) + (posterior.kernel(new, posterior.X) @ alpha).T
+    return found if posterior.prior_mean is None else found + posterior.prior_mean_at(new)
