@@ -8,6 +8,7 @@ Every line imports only from lines above it::
     model                                   the system matrices, as given and as computed with
     panels                                  models of many series
     initialization, semidefinite            starts, and factors of covariances
+    autocovariances                         of autoregressive moving averages
     transforms, builders                    parameters, and models by name
     composed                                the recursions in public operators: any order, any mode
     sweep                                   the compiled sweep: values, and derivatives to second order

@@ -6,18 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.core.variable import value
+from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import canonical, check_method, in_order
+from lindiff.statespace.builders import arma
+from lindiff.statespace.model import Model, canonical, check_method, in_order
 
 __all__ = ["loglikelihood"]
+
+NO_OPTIONS = {"per_step": False, "method": None, "steady_tol": None, "checkpoint": None}
 
 
 def loglikelihood(
     y: Any,
     transition: Any,
-    design: Any,
-    state_cov: Any,
-    obs_cov: Any,
+    design: Any = None,
+    state_cov: Any = None,
+    obs_cov: Any = None,
     initial_state: Any = None,
     initial_state_cov: Any = None,
     state_intercept: Any = None,
@@ -42,7 +47,8 @@ def loglikelihood(
     y : (T, p), (S, T, p) or, for p = 1, (T,) array
         Observations, of one series or of many; NaN is missing, element by element.
     transition, ..., diffuse
-        As :class:`Model` describes them: ``loglikelihood(y, *model)``.
+        As :class:`Model` describes them: ``loglikelihood(y, *model)``.  In their place a Model itself may be
+        given, ``loglikelihood(y, model)``: that of an ARIMA process by its coefficients, see below.
     per_step : bool
         The log densities of each step given those before, instead of their sum; in forward mode these are
         the scores of each step by some parameters.
@@ -70,7 +76,7 @@ def loglikelihood(
     Raises
     ------
     TypeError
-        If an array is complex.
+        If an array is complex, or others are given beside a Model.
     ValueError
         If shapes do not fit, numbers other than y are not finite, a covariance is not symmetric, or the data
         do not determine the diffuse states.
@@ -86,6 +92,11 @@ def loglikelihood(
     A step costs about 4n³ + 4n²p + 3np² + p³/3 flops, once for all series that share the system matrices and
     the missing values; 2n² + 4np more for each series.  Gradients of `per_step` likelihoods, in which each
     step has a weight of its own, take some 8n³ a step; of NumPy's arrays they are compiled, too.
+
+    Of a model of :func:`arma` or :func:`sarima` without noise of observations, and one series of which
+    nothing is missing, ``loglikelihood(y, model)`` and its gradient run Chandrasekhar's recursion on the
+    differences: some 30n flops a step in all, and the matrices are not touched.  Second derivatives are those
+    of the sweep.
 
     CuPy arrays: all series in one launch forward and one backward, each with its own covariances, which do
     not come to rest.
@@ -103,6 +114,13 @@ def loglikelihood(
     -4.385024 [-0.224852 -0.195266]
     """
     name = "loglikelihood"
+    if isinstance(transition, Model):
+        others = design, state_cov, obs_cov, initial_state, initial_state_cov, state_intercept, obs_intercept
+        if any(x is not None for x in (*others, diffuse)):
+            raise TypeError(f"{name}: a Model has all arrays: give none beside it, or change it by _replace")
+        return _of_model(
+            y, transition, per_step=per_step, method=method, steady_tol=steady_tol, checkpoint=checkpoint
+        )
     _check_steady_tol(name, steady_tol)
     check_method(name, method)
     ordinary = y, transition, design, state_cov, obs_cov, initial_state, initial_state_cov
@@ -114,8 +132,8 @@ def loglikelihood(
                 return found
         elif in_order(ordinary):
             return sweep.loglikelihood_in_order(ordinary, name, steady_tol, checkpoint)
-    others = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
-    system = canonical(name, y, transition, design, state_cov, obs_cov, *others)
+    start = initial_state, initial_state_cov, state_intercept, obs_intercept, diffuse
+    system = canonical(name, y, transition, design, state_cov, obs_cov, *start)
     swept = method is None and sweep.has_sweep(system)
     if swept and not per_step:
         result = sweep.loglikelihoods(system, name, steady_tol, checkpoint)
@@ -124,6 +142,29 @@ def loglikelihood(
     else:
         result = composed.loglikelihoods(system, name, method, per_step)
     return result if system.many else result[0]
+
+
+def _of_model(y: Any, model: Model, **options: Any) -> Any:
+    """By the numbers of its process, if it has such, and nothing else is asked for."""
+    found = None
+    if model.process is not None and options == NO_OPTIONS:
+        found = _of_process(y, *model.process)
+    return loglikelihood(y, *model, **options) if found is None else found
+
+
+def _of_process(y: Any, past: Any, ar: Any, ma: Any, innovation_var: Any) -> Any:
+    """The likelihood of the differences, to which the diffuse past adds a constant; None, if it is not so."""
+    m = past.size
+    if type(value(y)) is not np.ndarray or y.ndim > 2 or y.shape[1:] not in ((), (1,)) or len(y) <= m:
+        return None
+    y = np.reshape(y, len(y))
+    differences = np.convolve(y, np.concatenate([np.ones(1), -past]), "valid") if m else y
+    found = sweep.arma_loglikelihood(differences, ar, ma, innovation_var, _of_arma)
+    return None if found is None else found - 0.5 * LOG_TWO_PI * m
+
+
+def _of_arma(y: Any, ar: Any, ma: Any, innovation_var: Any) -> Any:
+    return loglikelihood(y, *arma(ar, ma, innovation_var))
 
 
 def _check_steady_tol(name: str, steady_tol: Any) -> None:

@@ -114,6 +114,7 @@ class Model(_Matrices):
 
     _components: tuple[Component, ...] = ()
     _dates: Any = None
+    _process: Any = None
 
     @property
     def dates(self) -> Any:
@@ -135,6 +136,18 @@ class Model(_Matrices):
         """With other arrays, and the names of this one."""
         model = super()._replace(**fields)
         model._components, model._dates = self._components, self._dates
+        model._process = None if fields else self._process
+        return model
+
+    @property
+    def process(self) -> Any:
+        """The :class:`Process` that these matrices are of and nothing else, if it is known; or None."""
+        return self._process
+
+    def of_process(self, process: Any) -> Model:
+        """The model, known to be that of a :class:`Process`."""
+        model = self._replace()
+        model._process = process
         return model
 
     def at_dates(self, dates: Any) -> Model:

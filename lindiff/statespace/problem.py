@@ -224,7 +224,7 @@ class Problem:
             model = of_series(model, *self._kept)
         if self._unit is not None:
             y, model = y / self._unit, in_unit(model, self._unit)
-        return loglikelihood(y, *model, per_step=per_step)
+        return loglikelihood(y, model, per_step=per_step)
 
     def _at_home(self, x: Any) -> Any:
         """On the host, where the search is."""

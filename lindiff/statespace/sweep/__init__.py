@@ -13,6 +13,7 @@ Every line imports only from lines above it::
     derivatives   its sums as an operation: its pullback is the sweep backward
     ordinary      the likelihood of one series of a constant model, as one operation
     collapsed     the same from diffuse states that are determined soon
+    stationary    the same of an autoregressive moving average
     handover      results of every step from diffuse states
     likelihood
     moments       of states and observations: filtered, smoothed, forecast
@@ -28,10 +29,12 @@ from lindiff.statespace.sweep.moments import filter_moments, forecast_moments, s
 from lindiff.statespace.sweep.plan import Plan
 from lindiff.statespace.sweep.planning import has_sweep
 from lindiff.statespace.sweep.series import Sweeps
+from lindiff.statespace.sweep.stationary import arma_loglikelihood
 
 __all__ = [
     "Plan",
     "Sweeps",
+    "arma_loglikelihood",
     "filter_moments",
     "forecast_moments",
     "has_sweep",

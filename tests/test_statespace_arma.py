@@ -1,0 +1,180 @@
+"""ARIMA models by their coefficients, against their matrices: likelihoods, gradients, stationary starts."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lindiff as ld
+from lindiff import statespace
+from lindiff.kernels.chandrasekhar import ArmaFilter, is_surely_stationary
+from lindiff.statespace.autocovariances import stationary_cov, sums_along_diagonals
+from lindiff.statespace.likelihood import _of_process
+from lindiff.testing import check_grads
+
+ORDERS = [  # (p, d, q), (P, D, Q), s
+    ((1, 0, 0), (0, 0, 0), None),
+    ((0, 0, 2), (0, 0, 0), None),
+    ((3, 0, 1), (0, 0, 0), None),
+    ((0, 0, 0), (0, 0, 0), None),
+    ((0, 1, 1), (0, 0, 0), None),
+    ((0, 1, 3), (0, 0, 0), None),  # a moving average that is longer than the differences
+    ((2, 2, 1), (0, 0, 0), None),
+    ((0, 1, 1), (0, 1, 1), 4),
+    ((1, 0, 1), (1, 0, 1), 4),
+    ((1, 1, 1), (1, 1, 1), 3),
+    ((1, 0, 2), (1, 1, 2), 2),
+]
+
+
+def of_order(orders, seed=0, T=40):
+    """A function that builds the model, its arguments, and data."""
+    rng = np.random.default_rng(seed)
+    (p, d, q), (P, D, Q), s = orders
+    args = [0.8 * rng.uniform(-1, 1, k) / max(k, 1) for k in (p, q, P, Q)]
+
+    def build(ar, ma, seasonal_ar, seasonal_ma, innovation_var, **options):
+        return statespace.sarima(
+            ar,
+            ma,
+            innovation_var,
+            difference=d,
+            period=s,
+            seasonal_ar=seasonal_ar,
+            seasonal_ma=seasonal_ma,
+            seasonal_difference=D,
+            **options,
+        )
+
+    return build, (*args, np.float64(1.7)), np.cumsum(rng.standard_normal(T))
+
+
+def both(build, y):
+    """The likelihood by coefficients, and by matrices."""
+    by_process = lambda *args: statespace.loglikelihood(y, build(*args))
+    return by_process, lambda *args: statespace.loglikelihood(y, *build(*args))
+
+
+@pytest.mark.parametrize("orders", ORDERS)
+def test_the_likelihood_of_the_matrices(orders):
+    build, args, y = of_order(orders)
+    assert _of_process(y, *build(*args).process) is not None
+    found, expected = (f(*args) for f in both(build, y))
+    assert found == pytest.approx(expected, rel=1e-12)
+    composed = statespace.loglikelihood(y, *build(*args), method="composed")
+    assert found == pytest.approx(composed, rel=1e-10)
+    assert statespace.loglikelihood(y[:, None], build(*args)) == found
+
+
+@pytest.mark.parametrize("orders", ORDERS)
+def test_its_gradient_by_all_coefficients(orders):
+    build, args, y = of_order(orders)
+    (value, found), (_, expected) = (ld.value_and_grad(f, (0, 1, 2, 3, 4))(*args) for f in both(build, y))
+    assert value == pytest.approx(both(build, y)[0](*args), rel=1e-13)
+    for g, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("orders", [ORDERS[2], ORDERS[7]])
+def test_derivatives_against_differences_and_of_second_order(orders):
+    build, args, y = of_order(orders)
+    check_grads(lambda y, *args: statespace.loglikelihood(y, build(*args)), (y, *args), rtol=1e-5)
+    by_process, by_matrices = both(build, y)
+    for i in (1, 4):
+        np.testing.assert_allclose(
+            ld.hessian(by_process, i)(*args), ld.hessian(by_matrices, i)(*args), rtol=1e-9, atol=1e-9
+        )
+
+
+def test_derivatives_of_third_order():
+    """``-n/2 log v - S / (2v)`` of n differences and the variance v."""
+    build, args, y = of_order(ORDERS[1])
+    of_var = lambda v: statespace.loglikelihood(y, build(*args[:4], v))
+    v, n = args[4], len(y)
+    S = 2 * v * v * (ld.grad(of_var)(v) + n / (2 * v))
+    assert ld.grad(ld.grad(ld.grad(of_var)))(v) == pytest.approx(-n / v**3 + 3 * S / v**4, rel=1e-9)
+
+
+def test_nothing_goes_by_the_process_that_is_not_its():
+    build, args, y = of_order(ORDERS[7])
+    model = build(*args)
+    assert model.process is not None
+    assert (model + statespace.local_level(0.1)).process is None
+    assert model._replace(obs_intercept=np.ones(1)).process is None
+    assert build(*args, obs_var=0.5).process is None
+    assert model.named("demand").process is model.process
+    assert pickle.loads(pickle.dumps(model)).process is not None
+    gap = np.where(np.arange(len(y)) == 20, np.nan, y)
+    for data in (gap, y[:5], y[None, :, None]):
+        assert _of_process(data, *model.process) is None
+    for data in (gap, y[None, :, None], y.tolist(), np.round(y).astype(int)):
+        expected = statespace.loglikelihood(data, *model)
+        np.testing.assert_allclose(statespace.loglikelihood(data, model), expected, rtol=1e-12)
+    steps = statespace.loglikelihood(y, model, per_step=True)
+    assert steps.shape == y.shape
+    assert steps.sum() == pytest.approx(statespace.loglikelihood(y, model), rel=1e-10)
+
+
+def test_a_model_and_arrays_beside_it():
+    build, args, y = of_order(ORDERS[1])
+    with pytest.raises(TypeError, match="a Model has all arrays: give none beside it"):
+        statespace.loglikelihood(y, build(*args), np.ones((1, 1)))
+    with pytest.raises(ValueError, match="infinite"):
+        statespace.loglikelihood(np.array([1.0, np.inf]), build(*args))
+
+
+@pytest.mark.parametrize("root", [1e-3, 1e-7, 1e-11])
+def test_near_a_unit_root(root):
+    y = np.cumsum(np.random.default_rng(1).standard_normal(60))
+    found, expected = (
+        ld.value_and_grad(f)(np.array([1 - root])) for f in both(lambda ar: statespace.arma(ar, (), 1.0), y)
+    )
+    assert found[0] == pytest.approx(expected[0], rel=1e-9)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
+    with pytest.raises(ValueError, match="eigenvalue"):
+        statespace.arma([1 + root], (), 1.0)
+
+
+@given(st.integers(0, 8), st.integers(0, 8), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_stationary_covariances(p, q, seed):
+    rng = np.random.default_rng(seed)
+    ar, ma = 0.9 * rng.uniform(-1, 1, p) / max(p, 1), rng.uniform(-1, 1, q)
+    model = statespace.arma(ar, ma, 2.0)
+    P, A = model.initial_state_cov, model.transition
+    np.testing.assert_array_equal(P, P.T)
+    np.testing.assert_allclose(P, A @ P @ A.T + model.state_cov, rtol=1e-10, atol=1e-10)
+
+
+def test_derivatives_of_stationary_covariances():
+    rng = np.random.default_rng(0)
+    ar, ma = np.array([0.5, -0.3]), np.array([0.4, 0.1, -0.2])
+    check_grads(stationary_cov, (ar, ma), rtol=1e-5)
+    check_grads(sums_along_diagonals, (rng.standard_normal((4, 4)),))
+
+
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=6))
+@settings(deadline=None)
+def test_what_is_surely_stationary(ar):
+    ar = np.array(ar)
+    if is_surely_stationary(ar):
+        assert np.max(np.abs(np.roots([1.0, *-ar]))) < 1
+    assert is_surely_stationary(0.99 * ar / np.maximum(np.sum(np.abs(ar)), 1.0))
+
+
+def test_the_filter_alone():
+    rng = np.random.default_rng(2)
+    y, phi, gain = rng.standard_normal(30), np.array([0.5, -0.2, 0.1]), np.array([0.6, -0.1, 0.05])
+    sweep = ArmaFilter(y, phi, gain, 2.0, True)
+    bars = sweep.pull(1.0)
+    move = [rng.standard_normal(x.shape) for x in (y, phi, gain)]
+
+    def value(h):
+        return ArmaFilter(*(x + h * m for x, m in zip((y, phi, gain), move, strict=True)), 2.0 + h).value
+
+    tangent = sum(np.sum(b * m) for b, m in zip(bars[:3], move, strict=True)) + bars[3]
+    assert (value(1e-6) - value(-1e-6)) / 2e-6 == pytest.approx(tangent, rel=1e-7)
+    assert ArmaFilter(y, phi, np.array([1.0, 0.0, 0.0]), 2.0).value is None
+    assert ArmaFilter(y, phi, gain, -1.0).value is None
