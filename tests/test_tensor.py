@@ -1,8 +1,11 @@
 """Tensor functions: values, adjoints and tangents of expressions in index notation."""
 
 import itertools
+import os
 import pickle
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -1218,6 +1221,20 @@ def test_it_pickles():
     adjoint = function.adjoint("w")
     f_bar = numbers(4)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(adjoint))(x, w, f_bar), adjoint(x, w, f_bar))
+
+
+def test_it_is_the_same_in_another_process():
+    adjoint = ld.tensor("f[i, j] = sum[k | k <= i] x[i, k]*y[k, j]").adjoint("x")
+    show = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
+    for seed in "12":  # other hashes
+        shown = subprocess.run(
+            [sys.executable, "-c", show],
+            input=pickle.dumps(adjoint),
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        )
+        assert shown.stdout.decode().strip() == str(adjoint)
 
 
 # -- bad input -----------------------------------------------------------------------------------------------

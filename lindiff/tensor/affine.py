@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from math import lcm
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 __all__ = ["Affine", "AffineLike", "Exact", "affine"]
 
@@ -35,6 +35,9 @@ class Affine:
     def __init__(self, terms: Mapping[tuple[str, ...], Exact]) -> None:
         self.terms = {names: _tidy(c) for names, c in sorted(terms.items()) if c}
         self._hash = hash(tuple(self.terms.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Affine, (self.terms,)  # another process has other hashes
 
     def __hash__(self) -> int:
         return self._hash
