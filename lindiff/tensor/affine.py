@@ -57,12 +57,17 @@ class Affine:
         return Affine(terms)
 
     def __sub__(self, other: AffineLike) -> Affine:
-        return self + -affine(other)
+        terms = dict(self.terms)
+        for names, c in affine(other).terms.items():
+            terms[names] = terms.get(names, 0) - c
+        return Affine(terms)
 
     def __neg__(self) -> Affine:
         return Affine({names: -c for names, c in self.terms.items()})
 
     def __mul__(self, other: AffineLike) -> Affine:
+        if isinstance(other, int):
+            return self if other == 1 else Affine({names: c * other for names, c in self.terms.items()})
         terms: dict[tuple[str, ...], Exact] = {}
         for names, c in self.terms.items():
             for others, d in affine(other).terms.items():
@@ -108,7 +113,7 @@ class Affine:
         return None
 
     def substituted(self, by: Mapping[str, AffineLike]) -> Affine:
-        if not self.names & by.keys():
+        if by.keys().isdisjoint(self.names):
             return self
         total = Affine({})
         for names, c in self.terms.items():

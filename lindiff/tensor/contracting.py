@@ -39,6 +39,9 @@ __all__ = ["Contracting"]
 _FUNCTION = 8.0
 _IN_PRODUCT = 0.08
 
+# What it costs to begin with a tensor, whatever is in it.
+_TENSOR = 2048.0
+
 # What has to be left of the cost of a sum, for another way to it.
 _WORTH = 0.7
 
@@ -70,6 +73,8 @@ class Contracting:
     def cheaper(self, update: Update) -> list[Update]:
         """Updates that give the same, in their order; all but the last are of new tensors."""
         whole = _cost(update)
+        if whole < _TENSOR:
+            return [update]
         found = None
         for inner, outer in self._ways(update):
             cost = _cost(inner) + _cost(outer)

@@ -106,16 +106,29 @@ def equal(x: AffineLike, y: AffineLike) -> Condition:
 class Scalar:
     """An expression: one number for each of the indices that are free in it."""
 
+    # Its hash, once it is known: of its own, each would look at all of the parts again.
+    __slots__ = ("_hash",)
+    _hash: int
+
     # For the rules of elementwise functions, which ask whether they are given complex numbers.
     dtype = np.dtype(np.float64)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scalar):
             raise TypeError("elements are compared by np.equal")
-        return self is other or (type(self) is type(other) and vars(self) == vars(other))
+        if self is other:
+            return True
+        return type(self) is type(other) and hash(self) == hash(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
-        return hash((type(self), *vars(self).values()))
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", hash((type(self), *vars(self).values())))
+            return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)  # another process has other hashes
 
     def __bool__(self) -> bool:
         raise TypeError("whether an element is true depends on the indices: write np.where")

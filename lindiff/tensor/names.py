@@ -24,6 +24,7 @@ class Names:
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
+        self._last: dict[str, int] = {}
 
     def take(self, names: Iterable[str]) -> None:
         """Let nothing else have these."""
@@ -31,10 +32,11 @@ class Names:
 
     def fresh(self, like: str) -> str:
         """``like`` itself, or with a number behind it."""
-        name, k = like, 1
+        name, k = like, self._last.get(like, 1)
         while name in self._taken:
             k += 1
             name = f"{like}{k}"
+        self._last[like] = k
         self._taken.add(name)
         return name
 
