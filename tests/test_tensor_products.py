@@ -388,3 +388,35 @@ def test_the_same_bits_on_any_number_of_threads(tmp_path):
     ]
     assert found[0] == found[1]
     assert len(found[0]) == 4
+
+
+@pytest.fixture
+def looked_at(monkeypatch: Any) -> list[Any]:
+    """The factors that were tried as tensors of their own."""
+    found: list[Any] = []
+    factored = contracting.Contracting._factored
+
+    def counted(self: Any, update: Any, group: Any) -> Any:
+        found.append(group)
+        return factored(self, update, group)
+
+    monkeypatch.setattr(contracting.Contracting, "_factored", counted)
+    return found
+
+
+def test_factors_that_share_no_loop_are_not_tried_together(looked_at: list[Any]) -> None:
+    n = 12
+    indices = "abcdefghijkl"
+    ring = "*".join(f"T{k}[{indices[k]}, {indices[(k + 1) % n]}]" for k in range(n))
+    f = ld.tensor(f"f = sum[{', '.join(indices)}] {ring}")
+    matrices = rng.normal(size=(n, 20, 20))
+    np.testing.assert_allclose(f(*matrices), np.trace(np.linalg.multi_dot(matrices)))
+    assert len(looked_at) <= n * (n + 1) + 2 * n
+
+
+def test_written_elements_are_not_taken_apart(looked_at: list[Any]) -> None:
+    n = 32
+    x = rng.normal(size=n)
+    f = ld.tensor("f = " + "*".join(f"x[{k}]" for k in range(n)))
+    np.testing.assert_allclose(ld.grad(f)(x), np.prod(x) / x)
+    assert not looked_at

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from itertools import chain
 from math import lcm
 from typing import Any, TypeAlias, Union
 
@@ -28,12 +29,14 @@ class Affine:
     ----------
     terms : dict of tuple of str to int or Fraction
         The coefficient of each product of names; ``()`` is the constant.
+    names : frozenset of str
     """
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "names", "terms")
 
     def __init__(self, terms: Mapping[tuple[str, ...], Exact]) -> None:
         self.terms = {names: _tidy(c) for names, c in sorted(terms.items()) if c}
+        self.names = frozenset(chain.from_iterable(self.terms))
         self._hash = hash(tuple(self.terms.items()))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -77,10 +80,6 @@ class Affine:
 
     def __truediv__(self, divisor: int) -> Affine:
         return Affine({names: Fraction(c) / divisor for names, c in self.terms.items()})
-
-    @property
-    def names(self) -> set[str]:
-        return {name for product in self.terms for name in product}
 
     @property
     def constant(self) -> Exact:

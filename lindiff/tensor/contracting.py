@@ -89,10 +89,7 @@ class Contracting:
 
     def _ways(self, update: Update) -> Iterator[tuple[Update, Update]]:
         if update.kind == "sum":
-            factors = [x for x in factors_of(update.body) if not isinstance(x, Number)]
-            counts = (1, 2) if 2 < len(factors) <= _MOST_PAIRED else (1,)
-            groups = [group for n in counts for group in combinations(range(len(factors)), n)]
-            for group in groups:
+            for group in _groups(update):
                 way = self._factored(update, group)
                 if way is not None:
                     yield way
@@ -256,6 +253,20 @@ class _Own:
             self.name, places, self.indices, kind, summed, tuple(found), substituted(body, self.values)
         )
         return update.inside(shapes)
+
+
+def _groups(update: Update) -> Iterator[tuple[int, ...]]:
+    """Factors that may be a tensor of their own: each, and two that see the same of the loops that move."""
+    factors = [x for x in factors_of(update.body) if not isinstance(x, Number)]
+    yield from combinations(range(len(factors)), 1)
+    if not 2 < len(factors) <= _MOST_PAIRED:
+        return
+    boxes = intervals(update.conditions, update.loops) or {}
+    moving = {name for name, (low, high) in boxes.items() if low < high}
+    seen = [moving.intersection(name for form in forms_of(x) for name in form.names) for x in factors]
+    for one, other in combinations(range(len(factors)), 2):
+        if seen[one] & seen[other]:
+            yield one, other
 
 
 def _sees_all(x: Scalar, loops: Iterable[str]) -> bool:

@@ -77,7 +77,7 @@ class Condition:
         )
 
     @property
-    def names(self) -> set[str]:
+    def names(self) -> frozenset[str]:
         """The indices and integers in it."""
         return self.form.names | self.modulus.names
 

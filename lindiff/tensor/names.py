@@ -41,18 +41,17 @@ class Names:
         return name
 
 
-def free_names(x: Scalar) -> set[str]:
+def free_names(x: Scalar) -> frozenset[str]:
     """The indices and integers in an expression."""
     if isinstance(x, Access):
-        return {name for s in x.subscripts for name in s.names}
+        return frozenset(name for s in x.subscripts for name in s.names)
     if isinstance(x, Coordinate):
         return x.form.names
     if isinstance(x, Bracket):
-        return {name for c in x.conditions for name in c.names}
-    found = {name for part in x.parts for name in free_names(part)}
+        return frozenset(name for c in x.conditions for name in c.names)
+    found = frozenset(name for part in x.parts for name in free_names(part))
     if isinstance(x, Reduction):
-        found |= {name for c in x.conditions for name in c.names}
-        found -= set(x.indices)
+        found = found.union(*(c.names for c in x.conditions)).difference(x.indices)
     return found
 
 

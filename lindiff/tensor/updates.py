@@ -212,14 +212,25 @@ def _narrowed(
             for name in form.names:
                 low, high = found.get(name, (-inf, inf))
                 c = form.terms[(name,)]
-                rest = _least(-form.without((name,)), found)  # c name >= rest
-                if rest == -inf:
+                most = _most(form, name, found)  # c name >= -most
+                if most == inf:
                     continue
                 if c > 0:
-                    found[name] = (max(low, -(-rest // c)), high)
+                    found[name] = (max(low, -(most // c)), high)
                 else:
-                    found[name] = (low, min(high, rest // c))
+                    found[name] = (low, min(high, -most // c))
     return found
+
+
+def _most(form: Affine, beside: str, boxes: Mapping[str, tuple[float, float]]) -> float:
+    """The largest value in a box of what is added to the multiples of a loop."""
+    total: float = form.constant  # type: ignore[assignment]
+    for name in form.names:
+        if name != beside:
+            low, high = boxes.get(name, (-inf, inf))
+            c = form.terms[(name,)]
+            total += c * (high if c > 0 else low)
+    return total
 
 
 def _least(form: Affine, boxes: Mapping[str, tuple[float, float]]) -> float:
