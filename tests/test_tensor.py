@@ -1,5 +1,6 @@
 """Tensor functions: values, adjoints and tangents of expressions in index notation."""
 
+import functools
 import itertools
 import os
 import pickle
@@ -15,7 +16,7 @@ from lindiff.tensor import TensorSyntaxError
 from lindiff.tensor.affine import affine
 from lindiff.tensor.bounds import Congruence, levels_of
 from lindiff.tensor.checking import _places, first_place
-from lindiff.tensor.expressions import Condition, at_least
+from lindiff.tensor.expressions import Condition, accesses, at_least
 from lindiff.tensor.lattice import smith
 from lindiff.tensor.statements import box_of
 from lindiff.testing import check_grads
@@ -1034,6 +1035,33 @@ def test_an_expression_that_is_too_long():
         ld.tensor("f[i] = " + "exp(" * 3000 + "x[i]" + ")" * 3000)
 
 
+N = 200
+MANY = {
+    "*".join(f"x[{k}]" for k in range(N)): lambda x: np.prod(x),
+    f"tanh({' + '.join(f'x[{k}]' for k in range(N))})": lambda x: np.tanh(np.sum(x)),
+    "/".join(f"x[{k}]" for k in range(N)): lambda x: functools.reduce(np.divide, list(x)),
+    "-".join(["x[0]"] * N): lambda x: x[0] - (N - 1) * x[0],
+    "**".join(f"x[{k}]" for k in range(N)): lambda x: functools.reduce(lambda y, z: z**y, list(x)[::-1]),
+    f"sum[i] cos({'*'.join(f'x[i + {k}]' for k in range(50))})": lambda x: sum(
+        np.cos(np.prod(x[i : i + 50])) for i in range(N - 49)
+    ),
+    f"sum[i | i < 3] log({'*'.join(f'(x[i] + x[i*{k}])' for k in range(50))})": lambda x: sum(
+        np.log(np.prod(x[i] + x[i * np.arange(50)])) for i in range(3)
+    ),
+}
+
+
+@pytest.mark.parametrize("text", MANY)
+def test_many_written_elements(text):
+    x = np.random.default_rng(0).uniform(0.98, 1.02, N)
+    f = ld.tensor(f"f = {text}")
+    np.testing.assert_allclose(f(x), MANY[text](x), rtol=1e-12)
+    np.testing.assert_allclose(ld.grad(f)(x), ld.grad(MANY[text])(x), rtol=1e-10, atol=1e-12)
+    for statement in [*f.statements, *f.adjoint("x").statements]:
+        for term in statement.terms:
+            assert len(set(accesses(term.body))) <= 40
+
+
 def test_what_conditions_leave_out_is_not_needed():
     x = numbers(3, 2)
     triangle = ld.tensor("f[i] = sum[j | i + j < 3] exp(sum[k] x[j, k])", ranges={"i": 6, "j": 6})
@@ -1350,9 +1378,9 @@ def test_more_loops_or_elements_than_there_is_room_for():
     many = ld.tensor(f"f = sum[{', '.join(names)}] x[{' + '.join(names)}]", ranges=dict.fromkeys(names, 2))
     with pytest.raises(ValueError, match="17 indices, more than 16: write several tensor functions"):
         many(np.ones(18))
-    products = "*".join(f"sin(x[i] + x[i + {k}])" for k in range(300))
+    pairs = "*".join(f"sin(x[i] + x[j + {k}])" for k in range(300))
     with pytest.raises(ValueError, match=r"\d+ elements .*, more than 512: write sums and products over"):
-        ld.tensor(f"f[i] = {products}", ranges={"i": 1})(np.arange(310.0))
+        ld.tensor(f"f = sum[i, j] {pairs}", ranges={"i": 1, "j": 2})(np.arange(310.0))
     products = "*".join(f"sin(x[i] + x[i + {k}])" for k in range(12))
     x = numbers(20)
     found = ld.tensor(f"f[i] = {products}", ranges={"i": 3})(x)

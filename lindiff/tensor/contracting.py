@@ -24,6 +24,7 @@ from lindiff.tensor.expressions import (
     Number,
     Scalar,
     accesses,
+    each_in,
     product,
     substituted,
 )
@@ -36,6 +37,7 @@ from lindiff.tensor.updates import Update, forms_of, intervals, needed, points
 __all__ = ["Contracting"]
 
 # What one value of the loops costs, in additions: of a function, and in a product of matrices.
+_CHEAP = (np.add, np.subtract, np.multiply, np.negative)
 _FUNCTION = 8.0
 _IN_PRODUCT = 0.08
 
@@ -301,10 +303,8 @@ def _inverse(Q: list[list[int]]) -> list[list[int]]:
 
 def _weight(x: Scalar) -> float:
     """What one value of an expression costs."""
-    if not isinstance(x, Apply):
-        return 0.0
-    own = 1.0 if x.function in (np.add, np.subtract, np.multiply, np.negative) else _FUNCTION
-    return own + sum(map(_weight, x.args))
+    functions = (part.function for part in each_in(x) if isinstance(part, Apply))
+    return sum(1.0 if function in _CHEAP else _FUNCTION for function in functions)
 
 
 def _cost(update: Update) -> float:

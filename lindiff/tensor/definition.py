@@ -21,7 +21,7 @@ from lindiff.tensor.adjoints import adjoint, forms_in, names_in, tangent
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.checking import check_inside
 from lindiff.tensor.device import kernel_of
-from lindiff.tensor.expressions import Apply, Number, Scalar
+from lindiff.tensor.expressions import Apply, Number, Scalar, each_in
 from lindiff.tensor.fillings import Filling, fillings_of
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import Names, is_size, size_of_axis
@@ -335,17 +335,18 @@ class Bound:
 
 
 def _functions(x: Scalar) -> Iterator[Callable[..., Any]]:
-    if isinstance(x, Apply):
-        yield x.function
-    for part in x.parts:
-        yield from _functions(part)
+    return (part.function for part in each_in(x) if isinstance(part, Apply))
 
 
 def _is_complex(x: Scalar) -> bool:
     """Whether it computes with a complex number, and does not only ask whether that is 0."""
-    is_fixed = isinstance(x, Apply) and x.function is np.where and isinstance(x.args[0], Number)
-    parts = x.parts[is_fixed:]
-    return (isinstance(x, Number) and isinstance(x.value, complex)) or any(map(_is_complex, parts))
+
+    def used(part: Scalar) -> tuple[Scalar, ...]:
+        is_fixed = isinstance(part, Apply) and part.function is np.where and isinstance(part.args[0], Number)
+        return part.parts[is_fixed:]
+
+    numbers = (y for y in (x, *(z for part in each_in(x) for z in used(part))) if isinstance(y, Number))
+    return any(isinstance(number.value, complex) for number in numbers)
 
 
 def _common_dtype(arrays: tuple[Any, ...], beside_complex: bool) -> np.dtype[Any]:

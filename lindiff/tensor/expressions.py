@@ -33,6 +33,7 @@ __all__ = [
     "at_least",
     "chain",
     "chained",
+    "each_in",
     "equal",
     "evaluated",
     "is_elementwise",
@@ -440,12 +441,21 @@ def _as_number(x: Any) -> Any:
 
 def evaluated(x: Scalar, leaves: Mapping[Scalar, Any]) -> Any:
     """An expression of what stands for its leaves."""
-    if x in leaves:
-        return leaves[x]
-    if isinstance(x, Number):
-        return x.value if isinstance(x.value, complex) else float(x.value)
-    assert isinstance(x, Apply)
-    args = [evaluated(part, leaves) for part in x.args]
+    known = dict(leaves)
+
+    def value(x: Scalar) -> Any:
+        if isinstance(x, Number) and x not in known:
+            return x.value if isinstance(x.value, complex) else float(x.value)
+        if x not in known:
+            assert isinstance(x, Apply)
+            known[x] = _called(x, list(map(value, x.args)))
+        return known[x]
+
+    return value(x)
+
+
+def _called(x: Apply, args: list[Any]) -> Any:
+    """A function of arguments that are evaluated."""
     if x.function is np.where and isinstance(x.args[0], Number):
         symbol = args[1 + isinstance(x.args[1], Number)]  # what makes an array of the truth value
         args[0] = np.logical_or(symbol, True) if x.args[0].value else np.logical_and(symbol, False)
@@ -460,31 +470,50 @@ def evaluated(x: Scalar, leaves: Mapping[Scalar, Any]) -> Any:
     return x.function(*args)
 
 
+def each_in(x: Scalar) -> Iterator[Scalar]:
+    """An expression and all that it is made of, from left to right, what stands in it twice once."""
+    seen = set()
+    left = [x]
+    while left:
+        one = left.pop()
+        if one not in seen:
+            seen.add(one)
+            yield one
+            left += one.parts[::-1]
+
+
 def accesses(x: Scalar) -> Iterator[Access]:
     """The elements of arrays in an expression, each once."""
-    seen: dict[Access, None] = {}
-
-    def look(x: Scalar) -> None:
-        if isinstance(x, Access):
-            seen[x] = None
-        for part in x.parts:
-            look(part)
-
-    look(x)
-    return iter(seen)
+    return (part for part in each_in(x) if isinstance(part, Access))
 
 
 def substituted(x: Scalar, by: Mapping[str, AffineLike]) -> Scalar:
     """An expression with forms in place of indices; those that reductions bind must not be among these."""
-    if isinstance(x, Access):
-        return Access(x.array, tuple(s.substituted(by) for s in x.subscripts), x.outside)
-    if isinstance(x, Coordinate):
-        return Coordinate(x.form.substituted(by))
-    if isinstance(x, Bracket):
-        return Bracket(tuple(c.substituted(by) for c in x.conditions))
-    if isinstance(x, Apply):
-        return Apply(x.function, tuple(substituted(part, by) for part in x.args))
-    if isinstance(x, Reduction):
-        conditions = tuple(c.substituted(by) for c in x.conditions)
-        return Reduction(x.kind, x.indices, conditions, substituted(x.body, by))
-    return x
+    return _Substitution(by)(x)
+
+
+class _Substitution:
+    """Forms in place of indices: what stands in expressions twice is one afterwards, too."""
+
+    def __init__(self, by: Mapping[str, AffineLike]) -> None:
+        self.by = by
+        self.made: dict[Scalar, Scalar] = {}
+
+    def __call__(self, x: Scalar) -> Scalar:
+        if x not in self.made:
+            self.made[x] = self._new(x)
+        return self.made[x]
+
+    def _new(self, x: Scalar) -> Scalar:
+        if isinstance(x, Access):
+            return Access(x.array, tuple(s.substituted(self.by) for s in x.subscripts), x.outside)
+        if isinstance(x, Coordinate):
+            return Coordinate(x.form.substituted(self.by))
+        if isinstance(x, Bracket):
+            return Bracket(tuple(c.substituted(self.by) for c in x.conditions))
+        if isinstance(x, Apply):
+            return Apply(x.function, tuple(map(self, x.args)))
+        if isinstance(x, Reduction):
+            conditions = tuple(c.substituted(self.by) for c in x.conditions)
+            return Reduction(x.kind, x.indices, conditions, self(x.body))
+        return x

@@ -14,7 +14,16 @@ from math import floor
 from typing import Any
 
 from lindiff.tensor.affine import Affine, AffineLike, affine
-from lindiff.tensor.expressions import Access, Apply, Condition, Reduction, Scalar, accesses, substituted
+from lindiff.tensor.expressions import (
+    Access,
+    Apply,
+    Condition,
+    Reduction,
+    Scalar,
+    accesses,
+    each_in,
+    substituted,
+)
 from lindiff.tensor.names import Names, bound_names, free_names, size_of_axis
 from lindiff.tensor.reading import Equation, form_of
 
@@ -207,7 +216,6 @@ def uniquely_bound(equation: Equation) -> tuple[Equation, dict[str, str]]:
 
 
 def _conditions(x: Scalar) -> Iterator[Condition]:
-    if isinstance(x, Reduction):
-        yield from x.conditions
-    for part in x.parts:
-        yield from _conditions(part)
+    for part in each_in(x):
+        if isinstance(part, Reduction):
+            yield from part.conditions

@@ -24,6 +24,7 @@ from lindiff.tensor.expressions import (
     accesses,
     applied,
     at_least,
+    each_in,
     evaluated,
     is_number,
     product,
@@ -43,6 +44,9 @@ NEW_INDICES = "pqrstuv"
 
 # Elements that terms read which are added together.
 _MOST_READ = 16
+
+# Elements that are written in one expression: the derivative by each of n is one of n.
+_MOST_WRITTEN = 32
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,9 @@ class Term:
 
 
 def _in_brackets(x: Scalar) -> Iterator[Condition]:
-    if isinstance(x, Bracket):
-        yield from x.conditions
-    for part in x.parts:
-        yield from _in_brackets(part)
+    for part in each_in(x):
+        if isinstance(part, Bracket):
+            yield from part.conditions
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,7 @@ def said_by(factor: Scalar) -> tuple[Condition, ...]:
 
 
 def _has_reduction(x: Scalar) -> bool:
-    return isinstance(x, Reduction) or any(map(_has_reduction, x.parts))
+    return any(isinstance(part, Reduction) for part in each_in(x))
 
 
 @dataclass(frozen=True)
@@ -244,6 +247,7 @@ class _Normal:
     def __init__(self, equation: Equation, sizes: dict[str, Affine]) -> None:
         self.equation, self.sizes = equation, sizes
         self.found: list[Statement] = []
+        self.written: dict[Scalar, int] = {}
         taken = {access.array for access in accesses(equation.body)} | free_names(equation.body)
         self.names = Names({equation.name, *equation.indices, *taken, *bound_names(equation.body)})
 
@@ -260,7 +264,7 @@ class _Normal:
         groups = [total(group) for group in _groups(plain)]
         if not terms and len(groups) == 1:
             groups = [equation.body]  # as it is written
-        terms += [tidy(Term("sum", (), scope.domain, body)) for body in groups]
+        terms += [tidy(Term("sum", (), scope.domain, self.short(body, scope))) for body in groups]
         sizes = tuple(self.sizes[index] for index in equation.indices)
         self.found.append(Statement(equation.name, equation.indices, sizes, tuple(terms)))
         shapes = shapes_of(self.found)
@@ -301,8 +305,41 @@ class _Normal:
             element = self.of_one_element(x, scope)
             if element is not None:
                 return element
-            return applied(x.function, *(self.flat(part, scope) for part in x.args))
+            return self.in_tensors(x, [self.flat(part, scope) for part in x.args], scope)
         return x
+
+    def short(self, x: Scalar, scope: _Scope) -> Scalar:
+        """With tensors for parts of an expression in which many elements are written."""
+        if not isinstance(x, Apply) or self.written_in(x) <= _MOST_WRITTEN:
+            return x
+        return self.in_tensors(x, [self.short(part, scope) for part in x.args], scope)
+
+    def in_tensors(self, x: Apply, args: list[Scalar], scope: _Scope) -> Scalar:
+        """A function of arguments, of which the longest are tensors where it would be too long."""
+        while sum(map(self.written_in, args)) > _MOST_WRITTEN:
+            place = max(range(len(args)), key=lambda k: self.written_in(args[k]))
+            if not self.is_worth_a_tensor(args[place], scope):
+                break
+            args[place] = self.hoisted(args[place], scope)
+        return applied(x.function, *args)
+
+    def written_in(self, x: Scalar) -> int:
+        """How many elements are written in an expression, each as often as it is."""
+        if not isinstance(x, Apply):
+            return 1
+        if x not in self.written:
+            self.written[x] = sum(map(self.written_in, x.args))
+        return self.written[x]
+
+    def is_worth_a_tensor(self, x: Scalar, scope: _Scope) -> bool:
+        """Whether a tensor of an expression is no larger than the arrays in it, and reads what it does."""
+        indices = free_names(x).intersection(scope.indices)
+        conditions = [c.names.intersection(scope.indices) for c in scope.domain]
+        return (
+            isinstance(x, Apply)
+            and len(indices) <= max((len(access.subscripts) for access in accesses(x)), default=0)
+            and all(names <= indices for names in conditions if names & indices)
+        )
 
     def of_one_element(self, x: Apply, scope: _Scope) -> Access | None:
         """A function of one array's elements, computed once for each of them where loops would repeat it."""
@@ -323,14 +360,15 @@ class _Normal:
         self.found.append(Statement(name, indices, sizes, (Term("sum", (), (), body),)))
         return Access(name, access.subscripts, access.outside)
 
-    def hoisted(self, x: Reduction, scope: _Scope) -> Access:
+    def hoisted(self, x: Scalar, scope: _Scope) -> Access:
+        """An expression as a tensor of its own."""
         free = free_names(x)
         indices = tuple(index for index in scope.indices if index in free)
         sizes = tuple(self.sizes[index] for index in indices)
         box = box_of(indices, sizes)
         said = (each for c in scope.domain for each in self._said(c, indices))
         holding = tuple(c for c in dict.fromkeys(said) if c not in box)
-        name = self.names.fresh(f"{x.kind}1")
+        name = self.names.fresh(f"{x.kind}1" if isinstance(x, Reduction) else "part1")
         own = {index: self.names.fresh(index) for index in indices}
         inside = _Scope(holding, indices)
         terms = tuple(self.term(part, inside, True) for part in distributed(x))

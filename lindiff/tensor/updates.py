@@ -10,13 +10,13 @@ from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.bounds import Congruence, Row
 from lindiff.tensor.expressions import (
     Access,
-    Apply,
     Bracket,
     Condition,
     Coordinate,
     Scalar,
     accesses,
     at_least,
+    each_in,
     substituted,
 )
 from lindiff.tensor.statements import Statement, Term, box_of
@@ -144,15 +144,13 @@ def update_of(statement: Statement, term: Term, known: Mapping[str, int]) -> Upd
 
 def forms_of(x: Scalar) -> Iterator[Affine]:
     """What an expression sees of the loops."""
-    if isinstance(x, Access):
-        yield from x.subscripts
-    elif isinstance(x, Coordinate):
-        yield x.form
-    elif isinstance(x, Bracket):
-        yield from (c.form for c in x.conditions)
-    elif isinstance(x, Apply):
-        for part in x.args:
-            yield from forms_of(part)
+    for part in each_in(x):
+        if isinstance(part, Access):
+            yield from part.subscripts
+        elif isinstance(part, Coordinate):
+            yield part.form
+        elif isinstance(part, Bracket):
+            yield from (c.form for c in part.conditions)
 
 
 def sides_of(condition: Condition) -> list[Affine]:
