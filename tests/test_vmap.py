@@ -473,3 +473,10 @@ def test_calls_of_a_form_that_was_met_last_warn_and_write():
         x = np.ones((3, 2))
         itself(x)[...] = 5.0
         assert x.tolist() == np.ones((3, 2)).tolist()
+
+
+def test_sparse_matrices_are_not_stacked():
+    x = np.ones((3, 4))
+    for jacobian in (ld.jacobian(np.diff, sparse=True), ld.tensor("f[i] = x[i]*x[i + 1]").jacobian("x")):
+        with pytest.raises(TypeError, match=r"returns a csr_array: .* write \[function\(x\) for x in X\]"):
+            vmap(jacobian)(x)

@@ -497,7 +497,14 @@ def _stacked(parts: list[Any]) -> Any:
         raise ValueError(
             f"vmap stacks the results of all elements, but here they have shapes {sorted(shapes)}"
         )
-    return np.stack(parts)
+    stacked = np.stack(parts)
+    if stacked.dtype == np.object_ and hasattr(parts[0], "dtype") and parts[0].dtype != np.object_:
+        kind = type(parts[0]).__name__
+        raise TypeError(
+            f"vmap stacks arrays and numbers, and the function returns a {kind}: for a list of these write "
+            f"[function(x) for x in X]"
+        )
+    return stacked
 
 
 def _element(leaves: Sequence[Any], many: Sequence[bool], i: int) -> list[Any]:
