@@ -1033,6 +1033,12 @@ def test_what_is_printed_says_nothing_that_always_holds():
 def test_an_expression_that_is_too_long():
     with pytest.raises(TensorSyntaxError, match="too long"):
         ld.tensor("f[i] = " + "exp(" * 3000 + "x[i]" + ")" * 3000)
+    i, x = ld.tensor.indices("i"), ld.tensor.arrays("x")
+    expression = x[i]
+    for _ in range(3000):
+        expression = np.exp(expression)
+    with pytest.raises(TensorSyntaxError, match="too long"):
+        ld.tensor(expression, [i])
 
 
 N = 200

@@ -97,22 +97,32 @@ def tensor(
     >>> ld.grad(lambda w: np.sum(convolved(np.arange(5.0), w) ** 2))(np.array([1.0, -1.0]))
     array([-12., -20.])
     """
-    if not isinstance(expression, str):
-        return _of_objects(expression, indices, name, ranges or {})
-    if indices != () or name != "f":
+    if isinstance(expression, str) and (indices != () or name != "f"):
         raise TypeError("a text names its result and its indices: f[i, j] = ...")
+    try:
+        if not isinstance(expression, str):
+            return _of_objects(expression, indices, name, ranges or {})
+        return _of_text(expression, ranges or {}, outside, functions or {})
+    except RecursionError:
+        raise TensorSyntaxError(
+            "the expression is too long, too many operations stand in each other: write sums and products "
+            "over indices, or several tensor functions"
+        ) from None
+
+
+def _of_text(
+    text: str,
+    ranges: Mapping[str, int | str],
+    outside: Outside | Mapping[str, Outside],
+    functions: Mapping[str, Callable[..., Any]],
+) -> TensorFunction:
     for each in [outside] if isinstance(outside, str) else outside.values():
         if each not in get_args(Outside):
             raise ValueError(f"outside is {', '.join(map(repr, get_args(Outside)))}, not {each!r}")
-    try:
-        equation = read(expression, functions or {}, outside)
-        _check_names(outside, {access.array for access in accesses(equation.body)})
-        equation, written = uniquely_bound(equation)
-        return TensorFunction(equation, Ranges.of(equation, ranges or {}, written))
-    except RecursionError:
-        raise TensorSyntaxError(
-            f"an expression of {len(expression)} letters is too long: write sums over indices"
-        ) from None
+    equation = read(text, functions, outside)
+    _check_names(outside, {access.array for access in accesses(equation.body)})
+    equation, written = uniquely_bound(equation)
+    return TensorFunction(equation, Ranges.of(equation, ranges, written))
 
 
 def _check_names(outside: Outside | Mapping[str, Outside], arrays: Collection[str]) -> None:
