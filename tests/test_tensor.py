@@ -1068,6 +1068,22 @@ def test_many_written_elements(text):
             assert len(set(accesses(term.body))) <= 40
 
 
+def test_products_of_many_sums_with_conditions():
+    n = 12
+    x = numbers(n)
+    product = "*".join(f"([i > {k}]*x[i - {k + 1}] + x[{k}])" for k in range(n))
+    f = ld.tensor(f"f[i] = {product}", ranges={"i": n})
+    assert max(len(s.terms) for s in f.statements) <= 2
+
+    def by_loops(x):
+        places = [(i, k) for i in range(n) for k in range(n)]
+        factors = [(x[i - k - 1] if i > k else 0) + x[k] for i, k in places]
+        return np.sum(np.prod(np.reshape(np.stack(factors), (n, n)), 1))
+
+    np.testing.assert_allclose(np.sum(f(x)), by_loops(x))
+    np.testing.assert_allclose(ld.grad(lambda x: np.sum(f(x)))(x), ld.grad(by_loops)(x))
+
+
 def test_what_conditions_leave_out_is_not_needed():
     x = numbers(3, 2)
     triangle = ld.tensor("f[i] = sum[j | i + j < 3] exp(sum[k] x[j, k])", ranges={"i": 6, "j": 6})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,9 @@ NEW_INDICES = "pqrstuv"
 
 # Elements that terms read which are added together.
 _MOST_READ = 16
+
+# Summands that a product of sums with conditions may be.
+_MOST_SUMMANDS = 32
 
 # Elements that are written in one expression: the derivative by each of n is one of n.
 _MOST_WRITTEN = 32
@@ -176,27 +180,6 @@ def _is_condition(factor: Scalar) -> bool:
     return isinstance(factor, Bracket) or (is_sum and all(map(_is_conditional, factor.parts)))
 
 
-def summands_of(x: Scalar) -> Iterator[Scalar]:
-    """The terms of a sum, and those of the sums in them where conditions say when one of these is 0."""
-    for term in terms_of(x):
-        yield from distributed(term)
-
-
-def distributed(x: Scalar) -> Iterator[Scalar]:
-    """A product as several, where a factor is a sum, or a reduction of one, with a conditional summand."""
-    factors = list(factors_of(x))
-    for place, factor in enumerate(factors):
-        if isinstance(factor, Reduction) and factor.kind == "sum":
-            parts: list[Scalar] = [replace(factor, body=part) for part in summands_of(factor.body)]
-        else:
-            parts = list(summands_of(factor)) if _is_sum(factor) else []
-        if len(parts) > 1 and any(map(_is_conditional, parts)):
-            for part in parts:
-                yield from distributed(product([*factors[:place], part, *factors[place + 1 :]]))
-            return
-    yield x
-
-
 def _is_sum(x: Scalar) -> bool:
     return isinstance(x, Apply) and x.function in (np.add, np.subtract)
 
@@ -248,6 +231,7 @@ class _Normal:
         self.equation, self.sizes = equation, sizes
         self.found: list[Statement] = []
         self.written: dict[Scalar, int] = {}
+        self.parts: dict[tuple[Scalar, _Scope], list[Scalar]] = {}
         taken = {access.array for access in accesses(equation.body)} | free_names(equation.body)
         self.names = Names({equation.name, *equation.indices, *taken, *bound_names(equation.body)})
 
@@ -255,7 +239,7 @@ class _Normal:
         equation = self.equation
         scope = _Scope(equation.conditions, equation.indices)
         terms, plain = [], []
-        summands = list(summands_of(equation.body))
+        summands = list(self.summands(equation.body, scope))
         for x in summands:
             if _has_reduction(x) or _is_conditional(x):
                 terms.append(self.term(x, scope, len(summands) == 1 and not scope.domain))
@@ -269,6 +253,43 @@ class _Normal:
         self.found.append(Statement(equation.name, equation.indices, sizes, tuple(terms)))
         shapes = shapes_of(self.found)
         return [of_known_shapes(statement, shapes) for statement in self.found]
+
+    def summands(self, x: Scalar, scope: _Scope) -> Iterator[Scalar]:
+        """The terms of a sum, and those of the sums in them where conditions say when one of these is 0."""
+        for term in terms_of(x):
+            yield from self.distributed(term, scope)
+
+    def distributed(self, x: Scalar, scope: _Scope) -> Iterator[Scalar]:
+        """A product as several, where a factor is a sum, or a reduction of one, with a conditional summand.
+
+        Of several such factors that would be too many all but one are tensors of their own.
+        """
+        factors = list(factors_of(x))
+        found = [self.conditional_parts(factor, scope) for factor in factors]
+        parts = {place: summands for place, summands in enumerate(found) if summands}
+        if not parts:
+            yield x
+            return
+        first, *others = parts
+        if prod(map(len, parts.values())) > _MOST_SUMMANDS:
+            inside = scope.where(factors)
+            for place in others:
+                factors[place] = self.hoisted(factors[place], inside)
+        for part in parts[first]:
+            yield from self.distributed(product([*factors[:first], part, *factors[first + 1 :]]), scope)
+
+    def conditional_parts(self, factor: Scalar, scope: _Scope) -> list[Scalar]:
+        """The summands of a factor, if conditions say when one of these is 0; none of any other."""
+        if (factor, scope) not in self.parts:
+            parts: list[Scalar] = []
+            if isinstance(factor, Reduction) and factor.kind == "sum":
+                bodies = self.summands(factor.body, scope.within(factor))
+                parts = [replace(factor, body=body) for body in bodies]
+            elif _is_sum(factor):
+                parts = list(self.summands(factor, scope))
+            is_conditional = len(parts) > 1 and any(map(_is_conditional, parts))
+            self.parts[factor, scope] = parts if is_conditional else []
+        return self.parts[factor, scope]
 
     def term(self, x: Scalar, scope: _Scope, is_alone: bool) -> Term:
         """A summand as the sum that is among its factors, or another reduction that is all there is."""
@@ -371,7 +392,7 @@ class _Normal:
         name = self.names.fresh(f"{x.kind}1" if isinstance(x, Reduction) else "part1")
         own = {index: self.names.fresh(index) for index in indices}
         inside = _Scope(holding, indices)
-        terms = tuple(self.term(part, inside, True) for part in distributed(x))
+        terms = tuple(self.term(part, inside, True) for part in self.distributed(x, inside))
         self.found.append(renamed(Statement(name, indices, sizes, terms), own))
         return Access(name, tuple(map(affine, indices)))
 
