@@ -1084,6 +1084,17 @@ def test_products_of_many_sums_with_conditions():
     np.testing.assert_allclose(ld.grad(lambda x: np.sum(f(x)))(x), ld.grad(by_loops)(x))
 
 
+def test_what_is_written_twice_is_computed_once():
+    x = numbers(9)
+    f = ld.tensor("f[i] = sum[j] tanh(x[i + j])*tanh(x[j])", ranges={"j": 3})
+    assert len(f.statements) == 2
+    np.testing.assert_allclose(f(x), np.correlate(np.tanh(x), np.tanh(x[:3]), "valid"))
+    f = ld.tensor("f[i] = ([i > 1]*x[i] + [i > 1]*x[i - 1] + 2)*exp(sum[k] x[i + k])", ranges={"k": 3})
+    assert len(f.statements) == 3
+    beside = np.where(np.arange(7) > 1, x[:7] + np.roll(x, 1)[:7], 0) + 2
+    np.testing.assert_allclose(f(x), beside * np.exp(np.convolve(x, np.ones(3), "valid")))
+
+
 def test_what_conditions_leave_out_is_not_needed():
     x = numbers(3, 2)
     triangle = ld.tensor("f[i] = sum[j | i + j < 3] exp(sum[k] x[j, k])", ranges={"i": 6, "j": 6})

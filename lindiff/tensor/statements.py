@@ -231,6 +231,7 @@ class _Normal:
         self.equation, self.sizes = equation, sizes
         self.found: list[Statement] = []
         self.written: dict[Scalar, int] = {}
+        self.tensors: dict[Any, str] = {}  # by what they are of
         self.parts: dict[tuple[Scalar, _Scope], list[Scalar]] = {}
         taken = {access.array for access in accesses(equation.body)} | free_names(equation.body)
         self.names = Names({equation.name, *equation.indices, *taken, *bound_names(equation.body)})
@@ -373,28 +374,40 @@ class _Normal:
         leaves: dict[Scalar, Any] = {access: 0.0}
         if access.outside == "zero" and evaluated(x, leaves) != 0:
             return None
+        of_any = replaced(x, access, replace(access, subscripts=()))
+        if of_any not in self.tensors:
+            self.tensors[of_any] = self.made_of_one(x, access)
+        return Access(self.tensors[of_any], access.subscripts, access.outside)
+
+    def made_of_one(self, x: Apply, access: Access) -> str:
+        """The name of a tensor of a function of each of an array's elements."""
         sizes = tuple(affine(size_of_axis(access.array, axis)) for axis in range(len(access.subscripts)))
         indices = tuple(self.names.fresh(NEW_INDICES[axis % len(NEW_INDICES)]) for axis in range(len(sizes)))
-        own = Access(access.array, tuple(map(affine, indices)))
         name = self.names.fresh("u")
-        body = replaced(x, access, own)
+        body = replaced(x, access, Access(access.array, tuple(map(affine, indices))))
         self.found.append(Statement(name, indices, sizes, (Term("sum", (), (), body),)))
-        return Access(name, access.subscripts, access.outside)
+        return name
 
     def hoisted(self, x: Scalar, scope: _Scope) -> Access:
         """An expression as a tensor of its own."""
         free = free_names(x)
         indices = tuple(index for index in scope.indices if index in free)
-        sizes = tuple(self.sizes[index] for index in indices)
-        box = box_of(indices, sizes)
+        box = box_of(indices, (self.sizes[index] for index in indices))
         said = (each for c in scope.domain for each in self._said(c, indices))
         holding = tuple(c for c in dict.fromkeys(said) if c not in box)
-        name = self.names.fresh(f"{x.kind}1" if isinstance(x, Reduction) else "part1")
-        own = {index: self.names.fresh(index) for index in indices}
         inside = _Scope(holding, indices)
-        terms = tuple(self.term(part, inside, True) for part in self.distributed(x, inside))
-        self.found.append(renamed(Statement(name, indices, sizes, terms), own))
-        return Access(name, tuple(map(affine, indices)))
+        if (x, inside) not in self.tensors:
+            self.tensors[x, inside] = self.made(x, inside)
+        return Access(self.tensors[x, inside], tuple(map(affine, indices)))
+
+    def made(self, x: Scalar, scope: _Scope) -> str:
+        """The name of a tensor of an expression, over all indices of a scope."""
+        name = self.names.fresh(f"{x.kind}1" if isinstance(x, Reduction) else "part1")
+        own = {index: self.names.fresh(index) for index in scope.indices}
+        sizes = tuple(self.sizes[index] for index in scope.indices)
+        terms = tuple(self.term(part, scope, True) for part in self.distributed(x, scope))
+        self.found.append(renamed(Statement(name, scope.indices, sizes, terms), own))
+        return name
 
     def _said(self, condition: Condition, indices: tuple[str, ...]) -> Iterator[Condition]:
         """What a condition says of some indices, whatever values others have in their ranges."""
