@@ -127,10 +127,10 @@ class Contracting:
         outer = replace(
             changed,
             summed=kept,
-            conditions=(*left, *of.inside),
+            conditions=needed((*left, *of.inside)),  # those of the other factors are among them
             body=product([changed.body, of.access]),
         )
-        return inner, outer.inside(self._all())
+        return inner, outer
 
     def _as_in_memory(self, x: Scalar, loops: tuple[str, ...]) -> tuple[str, ...]:
         """Loops in the order of the axes of the largest arrays."""
@@ -145,7 +145,9 @@ class Contracting:
         """Other loops for those that are summed: ``along`` is what forms do not see."""
         touched = [name for name in summed if any(name in form.names for form in forms)]
         along = [name for name in summed if name not in touched]
-        _, diagonal, Q = smith(_matrix(forms, touched)) if touched else ([], [], [])
+        if _tell_each(forms, touched):
+            return {}, along, tuple(touched)
+        _, diagonal, Q = smith(_matrix(forms, touched))
         if len(diagonal) == len(touched):
             return {}, along, tuple(touched)
         new = [self.names.fresh(name) for name in touched]
@@ -276,6 +278,11 @@ def _sees_all(x: Scalar, loops: Iterable[str]) -> bool:
     names = list(loops)
     matrix = _matrix(forms_of(x), names)
     return len(matrix) >= len(names) and len(smith(matrix)[1]) == len(names)
+
+
+def _tell_each(forms: Iterable[Affine], loops: list[str]) -> bool:
+    """Whether each of some loops is a form by itself: then no step along them is unseen."""
+    return {*loops} <= {name for form in forms if len(form.names) == 1 for name in form.names}
 
 
 def _matrix(forms: Iterable[Affine], loops: list[str]) -> list[list[int]]:

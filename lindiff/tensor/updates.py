@@ -284,9 +284,12 @@ def _widths(rows: list[Row], k: int) -> list[int]:
 def points(conditions: Iterable[Condition], loops: Iterable[str]) -> float:
     """About how many values loops have together: the narrowest first, between bounds side by side."""
     names = list(loops)
+    conditions = list(conditions)
     boxes = intervals(conditions, names)
     if boxes is None:
         return 0.0
+    if all(len(c.form.names) == 1 and c.kind == ">=" for c in conditions):
+        return float(size_of(boxes, names))
     rows, congruences = rows_of(conditions, names)
     total, left = 1.0, set(range(len(names)))
     while left:
