@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
-from lindiff.tensor import TensorSyntaxError
+from lindiff.tensor import TensorSyntaxError, contracting
 from lindiff.tensor.affine import affine
 from lindiff.tensor.bounds import Congruence, levels_of
 from lindiff.tensor.checking import _places, first_place
@@ -217,8 +217,10 @@ class Case:
 
 
 @pytest.mark.parametrize("first", range(0, 1000, 100))
-def test_random_expressions_against_loops(first):
+def test_random_expressions_against_loops(first, monkeypatch):
     """Of integers, so that all sums are exact, in whatever order."""
+    if first % 200 == 0:  # sums of few numbers, too, in several tensors
+        monkeypatch.setattr(contracting, "_TENSOR", 0.0)
     for seed in range(first, first + 100):
         case = Case(seed)
         f, x_bar, y_bar, f_dot = case.by_loops()
