@@ -445,9 +445,9 @@ def months(peer: Peer, size: int) -> Calls | None:
 
 
 def with_builder(peer: Lindiff, y: np.ndarray, build: Callable[..., Any], args: Arrays) -> Calls:
-    """The likelihood of a model that is there already, and of its parameters."""
+    """The likelihood of a model that is there already, by its matrices, and of its parameters, as fits do."""
     statespace, model = peer.ld.statespace, build(*args)
-    negative = lambda *args: -statespace.loglikelihood(y, *build(*args))
+    negative = lambda *args: -statespace.loglikelihood(y, build(*args))
     calls = Calls(
         {VALUE: lambda: -statespace.loglikelihood(y, *model), VALUE + BUILT: partial(negative, *args)}
     )

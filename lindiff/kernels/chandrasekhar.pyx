@@ -83,7 +83,7 @@ cdef class ArmaFilter:
     --------
     >>> import numpy as np
     >>> y, phi = np.array([1.0, 0.5, 0.0]), np.array([0.5])
-    >>> print(round(ArmaFilter(y, phi, phi, 4 / 3).value, 6))   # y' = 0.5 y + e, in its stationary distribution
+    >>> print(round(ArmaFilter(y, phi, phi, 4 / 3).value, 6))   # y' = 0.5 y + e, from its stationary start
     -0.550091
     """
 
