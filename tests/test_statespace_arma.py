@@ -117,6 +117,48 @@ def test_nothing_goes_by_the_process_that_is_not_its():
     assert steps.sum() == pytest.approx(statespace.loglikelihood(y, model), rel=1e-10)
 
 
+@pytest.mark.parametrize("field", ["transition", "design", "state_cov", "obs_cov", "initial_state_cov"])
+def test_what_is_written_to_the_matrices_counts(field):
+    y = np.random.default_rng(0).standard_normal(20)
+
+    def by(loglikelihood):
+        def of(x, move):
+            model = statespace.arma(x[:1], (), x[1])
+            array = getattr(model, field)
+            array[0] = array[0] + (move if isinstance(array, ld.Variable) else 0.2)
+            return loglikelihood(model)
+
+        x = np.array([0.5, 1.3])
+        return [
+            of(x, 0.2),
+            *ld.grad(of, (0, 1))(x, 0.0),
+            *ld.grad(of, (0, 1))(x, 0.1),
+            ld.hessian(of)(x, 0.1),
+        ]
+
+    found = by(lambda model: statespace.loglikelihood(y, model))
+    expected = by(lambda model: statespace.loglikelihood(y, *model))
+    for x, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, e, rtol=1e-12)
+
+
+def test_what_is_written_to_the_coefficients_later_does_not():
+    ar, var, y = np.array([0.5]), np.array(1.3), np.arange(5.0)
+    model = statespace.arma(ar, (), var)
+    expected = statespace.loglikelihood(y, model)
+    ar[0], var[()] = 0.1, 9.0
+    assert statespace.loglikelihood(y, model) == expected
+
+    def of(ar):
+        model = statespace.arma(ar, (), 1.0)
+        ar[0] = 0.1
+        return statespace.loglikelihood(y, model)
+
+    assert ld.grad(of)(np.array([0.5])) == pytest.approx(
+        ld.grad(lambda ar: statespace.loglikelihood(y, *statespace.arma(ar, (), 1.0)))(np.array([0.5]))
+    )
+
+
 def test_a_model_and_arrays_beside_it():
     build, args, y = of_order(ORDERS[1])
     with pytest.raises(TypeError, match="a Model has all arrays: give none beside it"):

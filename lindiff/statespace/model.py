@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
-from lindiff.core.variable import Variable, refuse_subclass, type_name, value
+from lindiff.core.variable import Variable, refuse_subclass, shared_of, type_name, value
 from lindiff.kernels.conditions import has_nan, model_in_order
 from lindiff.kernels.kalman import with_variances
 from lindiff.linalg import makediag
@@ -141,13 +141,19 @@ class Model(_Matrices):
 
     @property
     def process(self) -> Any:
-        """The :class:`Process` that these matrices are of and nothing else, if it is known; or None."""
-        return self._process
+        """The `Process` that these matrices are of and nothing else; None where it is not known.
+
+        That is so, too, after something was written to one of them.
+        """
+        if self._process is None:
+            return None
+        process, marks = self._process
+        return process if all(map(_is_as_marked, self, marks)) else None
 
     def of_process(self, process: Any) -> Model:
-        """The model, known to be that of a :class:`Process`."""
+        """The model, known to be that of a `Process`."""
         model = self._replace()
-        model._process = process
+        model._process = process, tuple(map(_mark, self))
         return model
 
     def at_dates(self, dates: Any) -> Model:
@@ -242,6 +248,20 @@ class Model(_Matrices):
             .of_components(joined(self.components, other.components))
             .at_dates(other.dates if self.dates is None else self.dates)
         )
+
+
+def _mark(x: Any) -> Any:
+    """What tells whether an array is still as it was: a copy; of a Variable what is gone with its value."""
+    if type(x) is not Variable:
+        return None if x is None else x.copy()
+    mark = shared_of(x)["mark"] = object()
+    return mark
+
+
+def _is_as_marked(x: Any, mark: Any) -> bool:
+    if type(x) is Variable:
+        return shared_of(x).get("mark") is mark
+    return x is mark is None or (type(mark) is np.ndarray and np.array_equal(x, mark))
 
 
 def _checked_summand(model: Model) -> Model:

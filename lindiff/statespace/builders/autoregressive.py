@@ -186,7 +186,9 @@ def _arima(name: str, past: Any, ar: Any, ma: Any, innovation_var: Any, obs_var:
         diffuse=states < m if m else None,
     ).of_components((Component(name, tuple(f"{name}[{i}]" for i in states)),))
     is_exact = type(obs_var) is np.ndarray and not obs_var
-    return model.of_process(Process(past, ar, ma, innovation_var)) if is_exact else model
+    if not is_exact:
+        return model
+    return model.of_process(Process(past, ar.copy(), ma.copy(), innovation_var.copy()))
 
 
 def _with_column(matrix: Any, place: int, column: Any) -> Any:
