@@ -773,3 +773,104 @@ def test_what_is_written_to_places_that_depend_on_numbers(f, large):
     for at in (x, -x, x[::-1].copy()):
         jacobian = ld.jacobian(function, sparse=True)(at)
         np.testing.assert_allclose(jacobian.toarray(), ld.jacobian(function)(at), rtol=1e-12)
+
+
+@ld.rule
+def rounded(x):
+    """Whose derivative is that of x: a straight-through estimator."""
+    return np.round(x), lambda y_bar: y_bar
+
+
+@ld.rule
+def ones(x):
+    return np.ones(x.shape), lambda y_bar: y_bar
+
+
+@ld.rule
+def with_neighbours(x):
+    return np.sin(x), ld.Differential(lambda x_dot: x_dot + np.roll(x_dot, 1))
+
+
+@ld.rule
+def elementwise(x):
+    return np.sin(x), ld.Elementwise(np.cos(x))
+
+
+@ld.rule
+def by_numbers(x):
+    return np.array([float(v) ** 2 for v in x]), ld.Elementwise(2 * x)
+
+
+def clipped_cotangents(x, low, high):
+    """Whose pullback is not linear: it has no transpose."""
+    return ld.rule(lambda x: (x * 1.0, lambda y_bar: np.clip(y_bar, low, high)))(x)
+
+
+EQUATION = ld.implicit(
+    lambda a: np.sqrt(a), lambda x, a: x**2 - a + 1e-3 * (np.roll(a, 1) - a), linear_solve="diagonal"
+)
+
+# whose derivative is defined apart from what computes the value, and how many entries it has of six numbers
+APART = {
+    "an estimator": (lambda x: rounded(x[::-1]), 6),
+    "of a constant": (ones, 6),
+    "with neighbours": (with_neighbours, 12),
+    "in a loop": (lambda x: np.array([ones(x[k : k + 2])[0] for k in range(5)], like=x), 5),
+    "of numbers that leave": (by_numbers, 6),
+    "mapped": (lambda x: ld.vmap(with_neighbours)(x.reshape(2, 3)), 12),
+    "kept": (ld.checkpoint(lambda x: ones(x)[::-1]), 6),
+    "a program": (ld.program(lambda x: ones(x)[::-1]), 6),
+    "an equation": (EQUATION, 12),
+    "elementwise": (elementwise, 6),
+    "second derivatives": (ld.grad(lambda x: np.sum(elementwise(x) * x[::-1])), 12),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("mode", [None, "fwd", "rev"])
+@pytest.mark.parametrize("of_program", [False, True])
+def test_derivatives_apart_from_the_value(name, mode, of_program):
+    """Beside larger entries, too, which those that are missed could hide behind."""
+    part, entries = APART[name]
+
+    def beside(x):
+        return np.ravel(part(x)) + 1e9 * x[:5] if name == "in a loop" else np.ravel(part(x)) + 1e9 * x
+
+    for f, scale in ((part, 1.0), (beside, 1e9)):
+        jacobian = ld.jacobian(ld.program(f) if of_program else f, mode=mode, sparse=True)
+        for seed in (1, 2):
+            x = np.random.default_rng(seed).uniform(1, 2, 6)
+            matrix = jacobian(x)
+            dense = ld.jacobian(f)(x).reshape(-1, 6)
+            np.testing.assert_allclose(matrix.toarray(), dense, rtol=1e-12, atol=1e-15 * scale)
+            if f is part:
+                assert matrix.nnz == entries
+
+
+def test_pullbacks_that_are_not_linear():
+    def f(x):
+        return clipped_cotangents(x[::-1], -0.5, 2.0) + 1e9 * x
+
+    x = np.arange(1.0, 5.0)
+    matrix = ld.jacobian(f, mode="rev", sparse=True)(x)
+    np.testing.assert_array_equal(matrix.toarray(), np.eye(4)[::-1] + 1e9 * np.eye(4))
+
+
+def test_rules_of_users_for_existing_functions(alone):
+    """In a process of its own, as rules are there for the whole process."""
+    alone(
+        """
+import numpy as np
+import lindiff as ld
+from scipy.special import pro_cv
+
+@ld.rule(pro_cv)
+def with_others(m, n, c):
+    return pro_cv(m, n, c), ld.Differential(lambda *c_dot: np.roll(c_dot[-1], 1))
+
+dense = np.roll(np.eye(4), 1, axis=0) + 1e9 * np.eye(4)
+for mode in (None, "fwd", "rev"):
+    jacobian = ld.jacobian(lambda x: pro_cv(1, 2, x) + 1e9 * x, mode=mode, sparse=True)
+    np.testing.assert_array_equal(jacobian(np.arange(1.0, 5.0)).toarray(), dense)
+"""
+    )

@@ -39,6 +39,9 @@ cnp.import_array()
 # function -> Handler; functions of one name in other array libraries get the handler of NumPy's
 cdef dict handlers = {}
 
+# How many derivatives have been told that need not follow from what computes the value: see `told_apart`.
+cdef Py_ssize_t _told_apart = 0
+
 
 cdef class Handler:
     """What is done when ``function`` meets Variables.
@@ -299,6 +302,8 @@ cdef class Rule(Handler):
 
     cdef tuple outcome(self, tuple args, dict kwargs):
         """What the rule returns, checked."""
+        if self.is_users:
+            tell_apart()
         outcome = self.rule(*args, **kwargs) if kwargs else self.rule(*args)
         if not isinstance(outcome, tuple) or len(outcome) != 2 or not (
                 outcome[1] is None or isinstance(outcome[1], Differential) or callable(outcome[1])):
@@ -694,6 +699,23 @@ def constant(*functions):
     """Declare functions whose derivative is zero wherever they have one."""
     for function in functions:
         handlers[function] = Constant(function)
+
+
+def tell_apart():
+    """Count a derivative that need not follow from what computes the value: that of a user's rule, or of an
+    equation that a solver is given."""
+    global _told_apart
+    _told_apart += 1
+
+
+def told_apart():
+    """How many of these there have been, in all threads."""
+    return _told_apart
+
+
+def has_rules_of_users():
+    """Whether an existing function has got its rule from a user."""
+    return any([isinstance(handler, Rule) and (<Rule>handler).is_users for handler in handlers.values()])
 
 
 def has_no_derivative(function):

@@ -145,21 +145,16 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
         raise Unrecordable(met.reason if met is not None and met.reason else "it has no program")
     followed = _Followed(x.size)
     branches = list(_branches(met.tree.root))
+    leaves = False
     with np.errstate(all="ignore"):  # of numbers that stand for others
         for branch in branches:
             followed.go(branch)
+            leaves = leaves or followed.lets_leave(branch.fork)
     result = branches[-1].result
     assert result is not None
-    leaves = [leaf for leaf in result.leaves if type(leaf) is Slot]
-    pattern = followed.rows_of(leaves[0]) if leaves else _nothing(np.size(y), x.size)
-    return Found(pattern, len(branches) > 1 or followed.looks, any(map(_lets_leave, branches)))
-
-
-def _lets_leave(branch: Branch) -> bool:
-    """Whether a number becomes one of Python's, or one in a plain array."""
-    if not isinstance(branch.fork, Leaving):
-        return False
-    return any(isinstance(x, (float, complex, np.inexact)) for x in leaves_of(branch.fork.value))
+    slots = [leaf for leaf in result.leaves if type(leaf) is Slot]
+    pattern = followed.rows_of(slots[0]) if slots else _nothing(np.size(y), x.size)
+    return Found(pattern, len(branches) > 1 or followed.looks, leaves)
 
 
 def _may_overlap(x: Any) -> bool:
@@ -206,6 +201,12 @@ class _Followed:
         for step in steps:
             if step.raised is None:
                 self.follow(step)
+
+    def lets_leave(self, fork: Any) -> bool:
+        """Whether a number that depends on the argument becomes one of Python's, or one in a plain array."""
+        if not isinstance(fork, Leaving) or not self.rows_of(fork.slot).nnz:
+            return False
+        return any(isinstance(x, (float, complex, np.inexact)) for x in leaves_of(fork.value))
 
     # -- memory --------------------------------------------------------------------------------------------
 

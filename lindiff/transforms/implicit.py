@@ -14,7 +14,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.directions import Directions, one_by_one
 from lindiff.core.linearization import Linearization
 from lindiff.core.record import Trace, is_recording
-from lindiff.core.registry import rule
+from lindiff.core.registry import rule, tell_apart
 from lindiff.core.sealing import called
 from lindiff.core.variable import (
     Variable,
@@ -175,6 +175,7 @@ def implicit(
         implicit, solver, residual=residual, minimizer=minimizer, linear_solve=linear_solve, has_aux=has_aux
     )
     def solution(*args: Any, **kwargs: Any) -> Any:
+        tell_apart()
         leaves, restore = pytree.flatten(args)
         if any(type(leaf) is Variable for leaf in pytree.flatten(kwargs)[0]):
             raise TypeError(

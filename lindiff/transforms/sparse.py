@@ -19,6 +19,7 @@ from scipy.sparse import csc_array, csr_array
 from lindiff.core import pytree
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
+from lindiff.core.registry import has_rules_of_users, told_apart
 from lindiff.core.variable import Variable
 from lindiff.programs.dependence import Found, found_by
 from lindiff.programs.program import Program
@@ -110,7 +111,7 @@ class SparseJacobian:
                 f"sparse=True is for a function of one array, and {self._name} takes it in a tree"
             )
         at = np.asarray(at, x.dtype)  # where x only tells the form
-        found = self._pattern(at, others, has_aux)
+        found = self._pattern(at, np.empty(y.shape, y.dtype), others, has_aux)
         if kept is None or (found.pattern > kept.pattern).nnz:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
@@ -149,28 +150,59 @@ class SparseJacobian:
                 )
         return x, y
 
-    def _pattern(self, x: Any, others: _Others, has_aux: bool) -> Found:
+    def _pattern(self, x: Any, y: Any, others: _Others, has_aux: bool) -> Found:
+        def walked(x: Any, arrays: Sequence[Any]) -> Linearization:
+            return Linearization(partial(others.called, self._function, arrays=arrays), (x,), has_aux)
+
         def value_alone(x: Any, *arrays: Any) -> Any:
             result = others.called(self._function, x, arrays)
             return result[0] if has_aux else result
 
         def value_of_walk(x: Any, *arrays: Any) -> Any:
-            walked = Linearization(partial(others.called, self._function, arrays=arrays), (x,), has_aux)
-            return walked.outputs.arrays[0]
+            return walked(x, arrays).outputs.arrays[0]
 
-        reasons = []
-        for way in (value_alone, value_of_walk):  # lindiff.numpy keeps numbers that are Variables
-            try:
-                found = found_by(way, x, *others.arrays)
-            except Unrecordable as reason:
-                reasons.append(reason)
-            else:
-                if not found.leaves or way is value_of_walk:
-                    return found
-        raise TypeError(
-            f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
-            f"{reasons[0]}; leave sparse=True away"
-        )
+        def pushed(x_dot: Any, x: Any, *arrays: Any) -> Any:
+            return walked(x, arrays).push_leaves([x_dot])[0]
+
+        def pulled(y_bar: Any, x: Any, *arrays: Any) -> Any:
+            return walked(x, arrays).pull_arrays([y_bar])[0]
+
+        told = told_apart()
+        reasons: list[str] = []
+        found = _without_leaving(value_alone, reasons, x, *others.arrays)
+        if found is None:  # lindiff.numpy keeps numbers that are Variables
+            found = _found_or_reason(value_of_walk, reasons, x, *others.arrays)
+        if told_apart() != told or has_rules_of_users():
+            found, reasons = None, []
+            if self._mode != "rev":
+                found = _without_leaving(pushed, reasons, x, x, *others.arrays)
+            if found is None:  # a pullback that is not linear has no pushforward
+                found = _without_leaving(pulled, reasons, np.empty_like(y), x, *others.arrays)
+                found = found and found._replace(pattern=csr_array(found.pattern.T))
+        if found is None:
+            raise TypeError(
+                f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
+                f"{reasons[0]}; leave sparse=True away"
+            )
+        return found
+
+
+def _found_or_reason(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
+    """What is found of a function; None, and one more of the ``reasons``, where it has no program."""
+    try:
+        return found_by(way, x, *others)
+    except (Unrecordable, TypeError) as reason:
+        reasons.append(str(reason))
+    return None
+
+
+def _without_leaving(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
+    """The same; None as well where numbers leave."""
+    found = _found_or_reason(way, reasons, x, *others)
+    if found is None or not found.leaves:
+        return found
+    reasons.append("it lets numbers leave NumPy, as float(x[0]) does")
+    return None
 
 
 class _Others:
