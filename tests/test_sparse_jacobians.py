@@ -874,3 +874,71 @@ for mode in (None, "fwd", "rev"):
     np.testing.assert_array_equal(jacobian(np.arange(1.0, 5.0)).toarray(), dense)
 """
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("of_program", [False, True])
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+def test_what_a_closure_changes_is_noticed_beside_a_large_row(mode, of_program, dtype):
+    large = np.asarray(1e15 if dtype is np.float64 else 1e6, dtype)
+    state = {"on": False}
+
+    def f(x):
+        y = x * 2
+        if state["on"]:
+            y[0] += x[-1]
+        return np.concatenate([large * np.sum(x)[None], y])
+
+    jacobian = ld.jacobian(ld.program(f) if of_program else f, mode=mode, sparse=True)
+    x = np.arange(1.0, 6.0).astype(dtype)
+    for on in (False, False, False, True):
+        state["on"] = on
+        matrix = jacobian(x)
+    np.testing.assert_array_equal(matrix.toarray(), ld.jacobian(f)(x))
+
+
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+def test_small_changes_are_noticed_beside_a_long_row(mode):
+    state = {"on": False}
+
+    def f(x):
+        y = x * 2
+        if state["on"]:
+            y[0] += np.float32(1e-3) * x[1]
+        return np.concatenate([np.sum(x)[None], y])
+
+    jacobian = ld.jacobian(f, mode=mode, sparse=True)
+    x = np.ones(20_000, np.float32)
+    jacobian(x)
+    state["on"] = True
+    assert jacobian(x)[1, 1] == np.float32(1e-3)
+
+
+def with_entries(f, x, absent):
+    """What is found of a function, without the entries at some places."""
+    pattern = ld.jacobian(f)(x) != 0
+    pattern[absent] = False
+    return Found(scipy.sparse.csr_array(pattern), False)
+
+
+HIDDEN = {
+    "one": (lambda x: x + np.concatenate([1e-3 * x[5:6] + 1e9 * x[:1], x[1:]]), (0, 5)),
+    "among many": (lambda x: np.concatenate([1e9 * np.sum(x[:-1])[None] + x[-1:], x[1:]]), (0, -1)),
+    "neighbours": (
+        lambda x: 1e9 * (x + np.roll(x, 1)) + np.roll(x, 2),
+        (np.arange(32), np.arange(-2, 30) % 32),
+    ),
+    "in a column": (lambda x: np.concatenate([1e9 * x[:1], x[1:] + 1e-3 * x[0], x[:1] * 1e8]), (7, 0)),
+    "alone": (lambda x: np.concatenate([1e9 * x[:-1], 1e-9 * x[:1]]), (-1, 0)),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+def test_missed_entries_are_noticed_in_halves(name, mode, monkeypatch):
+    f, absent = HIDDEN[name]
+    x = np.linspace(1, 2, 32)
+    found = with_entries(f, x, absent)
+    monkeypatch.setattr("lindiff.transforms.sparse.found_by", lambda f, x, *others: found)
+    with pytest.raises(TypeError, match="does not do the same when it is called again"):
+        ld.jacobian(f, mode=mode, sparse=True)(x)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,13 +40,17 @@ KEPT = 16
 
 # Roundings in each term of a product of the matrix and a direction, and from which part of it on it is
 # measured, by its precision, whether a difference is what is rounded on the way.  The directions that measure
-# it are as many fractions of the random one.
+# it are as many fractions of the one.
 _ROUNDINGS = 8
 _FRACTIONS = 16
 _NOTICEABLE = {"f": 1e-3, "d": 1e-6}
 
 # The part of a function's slope that entries have which are no rounding themselves.
 _SMALL = 1e-3
+
+# How often the columns of a new pattern are halved, where that takes a while: an entry that hides in a row
+# behind a larger one is in another half than that, but for one pair of columns in 2**_HALVINGS.
+_HALVINGS = 4
 
 
 def _largest(x: Any) -> Any:
@@ -59,8 +63,10 @@ class SparseJacobian:
 
     The first call for arguments of a shape finds the pattern, and so does each call of a function that looks
     at values, and those in which other arguments than arrays of numbers have changed.  Each call walks once
-    for each group of columns or rows, and once more along a random direction: where the matrix does not give
-    the same but for rounding, or what is not finite, the pattern is found again, too.
+    for each group of columns or rows, and once more along a random direction (of rows, also along one of
+    columns, as a large row hides what others miss): where the matrix does not give the same but for rounding,
+    or what is not finite, the pattern is found again, too.  A pattern that has just been found is looked at
+    along halves of directions as well.
 
     Parameters
     ----------
@@ -101,9 +107,13 @@ class SparseJacobian:
         others = _Others(self._function, self._argnums, args, kwargs)
         key = x.shape, y.shape, np.result_type(x, y), others.told
         kept = self._kept.get(key)
+
+        def along(forward: bool, directions: Any) -> Any:
+            return walk(forward, directions.reshape(len(directions), *(x if forward else y).shape))
+
         if kept is not None and not kept.looks:
-            matrix, apart, scale = kept.matrix(x, y, walk)
-            if np.all(apart <= _ROUNDINGS * np.finfo(matrix.dtype).eps * max(kept.longest, 1) * scale):
+            matrix, comparisons = kept.matrix(along)
+            if all(compared.is_rounding() for compared in comparisons):
                 return matrix
         _, (at,) = select(self._function, self._argnums, args, kwargs)
         if isinstance(at, (dict, tuple)):
@@ -112,19 +122,20 @@ class SparseJacobian:
             )
         at = np.asarray(at, x.dtype)  # where x only tells the form
         found = self._pattern(at, np.empty(y.shape, y.dtype), others, has_aux)
-        if kept is None or (found.pattern > kept.pattern).nnz:
+        if kept is None or (found.pattern > kept.pattern).nnz or found.looks > kept.looks:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
-        matrix, apart, scale = kept.matrix(x, y, walk)
-        slope = np.abs(np.ravel(y)) / (_largest(at) or 1.0) if kept.forward else 0.0
-        far = apart > _NOTICEABLE[key[2].char] * (scale + _SMALL * np.where(np.isfinite(slope), slope, 0.0))
-        if np.any(far) and np.any(far & ~(apart <= _ROUNDINGS * kept.longest * kept.noise(x, y, walk))):
-            how = (
-                "lets numbers leave NumPy, as float(x[0]) does"
-                if found.leaves
-                else "does not do the same when it is called again"
-            )
-            raise TypeError(f"{self._name} {how}: its pattern cannot be found; leave sparse=True away")
+        matrix, comparisons = kept.matrix(along)
+        slope = np.abs(np.ravel(y)) / (_largest(at) or 1.0)
+        slope = np.where(np.isfinite(slope), slope, 0.0)
+        for compared in (*comparisons, *kept.closer(matrix, along)):
+            if compared.misses(slope if compared.forward else 0.0, along):
+                how = (
+                    "lets numbers leave NumPy, as float(x[0]) does"
+                    if found.leaves
+                    else "does not do the same when it is called again"
+                )
+                raise TypeError(f"{self._name} {how}: its pattern cannot be found; leave sparse=True away")
         if len(self._kept) >= KEPT:
             self._kept.clear()
         self._kept[key] = kept
@@ -250,6 +261,67 @@ def _told(x: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """The product of a matrix and a direction beside what a walk along it gives.
+
+    Attributes
+    ----------
+    forward : bool
+        Whether the direction is of columns; else it is of rows.
+    direction, product : ndarray
+        The walk's.
+    apart : ndarray
+        How far both products are from each other; NaN where that is not finite, so that it is no less than
+        anything.
+    matrix : csr_array or csc_array
+        Of double precision, transposed for a direction of rows.
+    lengths : ndarray
+        How many entries there are for each number.
+    """
+
+    forward: bool
+    direction: Any
+    product: Any
+    apart: Any
+    matrix: Any
+    lengths: Any
+
+    @cached_property
+    def terms(self) -> Any:
+        """The sizes of what is added up in each number of the product."""
+        return abs(self.matrix) @ np.abs(self.direction)
+
+    def is_rounding(self) -> bool:
+        """Whether no number is further apart than what is rounded in its terms."""
+        unit = _ROUNDINGS * np.finfo(self.direction.dtype).eps
+        return not np.any(self._beyond(unit * self.lengths, 0.0))
+
+    def misses(self, slope: Any, walk: Walk) -> bool:
+        """Whether the matrix has not all entries: a number is noticeably apart, by more than what is rounded
+        on the way to it.  Entries that are much less than the function's ``slope`` may be rounding."""
+        far = self._beyond(_NOTICEABLE[self.direction.dtype.char], _SMALL * slope) & ~np.isnan(self.apart)
+        if not np.any(far):
+            return False
+        return bool(np.any(far & ~(self.apart <= _ROUNDINGS * self.lengths * self._noise(walk))))
+
+    def _beyond(self, part: Any, slope: Any) -> Any:
+        """Which numbers are apart by more than a part of their size and that of their terms, which are no
+        smaller than ``slope``."""
+        size = np.abs(self.product)
+        beyond = ~(self.apart <= part * size)
+        if np.any(beyond):
+            beyond &= ~(self.apart <= part * (size + self.terms + np.where(self.terms > 0, slope, 0.0)))
+        return beyond
+
+    def _noise(self, walk: Walk) -> Any:
+        """How far walks along parts of the direction are from the one along it: what is rounded on the way to
+        each number, be the product as small as that."""
+        parts = np.arange(1, 2 * _FRACTIONS + 2, 2).astype(self.direction.dtype)[:, None]
+        products = walk(self.forward, self.direction / parts) * parts
+        return np.max(np.abs(products[1:] - products[0]), axis=0)
+
+
+@dataclass(frozen=True)
 class Compression:
     """A pattern, and the groups of its columns or rows that have no entry in the same row or column.
 
@@ -259,24 +331,24 @@ class Compression:
         With sorted indices.
     looks : bool
         Whether the function looks at values.
-    longest : int
-        How many entries a row or column has at most.
+    lengths : (ndarray of int, ndarray of int)
+        How many entries each column and each row has, 1 for none.
     forward : bool
         Whether the groups are of columns.
-    rows : ndarray of int
-        Of each entry.
     seeds : ndarray
         A direction for each group, and a random one, each a row.
+    across : ndarray
+        A random direction of rows or columns, of which the groups are not.
     places : (ndarray of int, ndarray of int)
         Of each entry in the products with the seeds.
     """
 
     pattern: csr_array
     looks: bool
-    longest: int
+    lengths: tuple[Any, Any]
     forward: bool
-    rows: Any
     seeds: Any
+    across: Any
     places: tuple[Any, Any]
 
     @classmethod
@@ -292,29 +364,47 @@ class Compression:
         forward = min(found, key=lambda k: (found[k].max(initial=-1), not k))
         groups = found[forward]
         count = int(groups.max(initial=-1)) + 1
+        random = np.random.default_rng(0)
         seeds = np.zeros((count + 1, groups.size), dtype)
         seeds[groups, np.arange(groups.size)] = 1.0
-        seeds[count] = np.random.default_rng(0).standard_normal(groups.size)
+        seeds[count] = random.standard_normal(groups.size)
         seeds.flags.writeable = False
+        across = random.standard_normal(pattern.shape[0 if forward else 1]).astype(dtype)
         places = (groups[columns], rows) if forward else (groups[rows], columns)
-        longest = int(max(np.bincount(rows).max(initial=0), np.bincount(columns).max(initial=0)))
-        return cls(pattern, looks, longest, forward, rows, seeds, places)
+        lengths = (
+            np.maximum(np.bincount(columns, minlength=pattern.shape[1]), 1),
+            np.maximum(np.diff(pattern.indptr), 1),
+        )
+        return cls(pattern, looks, lengths, forward, seeds, across, places)
 
-    def matrix(self, x: Any, y: Any, walk: Walk) -> tuple[csr_array, Any, Any]:
-        """The Jacobian, how far its product with a direction is from what a walk along it gives, and how
-        large the terms of that are."""
-        seeds = self.seeds.reshape(len(self.seeds), *(x if self.forward else y).shape)
-        products = walk(self.forward, seeds)
+    def matrix(self, walk: Walk) -> tuple[csr_array, list[Comparison]]:
+        """The Jacobian, and products with it beside those of walks."""
+        products = walk(self.forward, self.seeds)
         matrix = self.matrix_of(products)
-        return matrix, *self._apart(matrix.data, products[-1])
+        comparisons = [
+            self._compared(matrix, self.forward, self.seeds[k], products[k])
+            for k in self._to_compare(matrix.data, products)
+        ]
+        if not self.forward:
+            comparisons.extend(self._compared_across(matrix, walk))
+        return matrix, comparisons
 
-    def noise(self, x: Any, y: Any, walk: Walk) -> Any:
-        """How far walks along parts of the random direction are from the one along it: what is rounded on
-        the way to each number, be the product as small as that."""
-        parts = np.arange(1, 2 * _FRACTIONS + 2, 2).astype(self.seeds.dtype)[:, None]
-        seeds = (self.seeds[-1] / parts).reshape(len(parts), *(x if self.forward else y).shape)
-        products = walk(self.forward, seeds) * parts
-        return np.max(np.abs(products[1:] - products[0]), axis=0)
+    def closer(self, matrix: csr_array, walk: Walk) -> Iterator[Comparison]:
+        """More of these: of rows where the groups are of columns, and along halves of the random direction,
+        by the bits of numbers of its columns or rows."""
+        if self.forward:
+            yield from self._compared_across(matrix, walk)
+        random = self.seeds[-1]
+        numbers = np.random.default_rng(1).permutation(random.size)
+        step = max(CHUNK_BYTES // max(random.nbytes, 1), 1)
+        count = min(max(random.size - 1, 0).bit_length(), max(step // 2, _HALVINGS))
+        sides = [(bit, side) for bit in range(count) for side in (0, 1)]
+        for first in range(0, len(sides), step):
+            halves = np.stack(
+                [random * (numbers >> bit & 1 == side) for bit, side in sides[first : first + step]]
+            )
+            for half, product in zip(halves, walk(self.forward, halves), strict=True):
+                yield self._compared(matrix, self.forward, half, product)
 
     @property
     def directions(self) -> Any:
@@ -326,15 +416,29 @@ class Compression:
         parts = products[self.places], self.pattern.indices.copy(), self.pattern.indptr.copy()
         return csr_array(parts, self.pattern.shape)
 
-    def _apart(self, data: Any, product: Any) -> tuple[Any, Any]:
-        """How far the entries are from the product with the random direction; NaN where that is not finite,
-        so that it is no less than anything."""
-        _, places = self.places
-        terms = data * self.seeds[-1][self.pattern.indices if self.forward else self.rows]
-        found = np.bincount(places, terms, product.size)
-        scale = np.bincount(places, np.abs(terms), product.size) + np.abs(product)
+    def _compared_across(self, matrix: csr_array, walk: Walk) -> list[Comparison]:
+        try:
+            product = walk(not self.forward, self.across[None])[0]
+        except TypeError:  # a pullback that is not linear has no transpose
+            return []
+        return [self._compared(matrix, not self.forward, self.across, product)]
+
+    def _compared(self, matrix: csr_array, forward: bool, direction: Any, product: Any) -> Comparison:
+        own = matrix.astype(np.float64, copy=False)
+        own = own if forward else own.T
         with np.errstate(invalid="ignore"):
-            return np.where(np.isfinite(scale), np.abs(found - product), np.nan), scale
+            apart = np.abs(own @ direction - product)
+        apart[np.isinf(apart)] = np.nan
+        return Comparison(forward, direction, product, apart, own, self.lengths[forward])
+
+    def _to_compare(self, data: Any, products: Any) -> Sequence[int]:
+        """The random direction, and those of groups whose products have numbers where there is no entry."""
+        last = len(products) - 1
+        if np.count_nonzero(products[:-1]) == np.count_nonzero(data):
+            return [last]
+        groups, _ = self.places
+        apart = np.count_nonzero(products[:-1], axis=1) != np.bincount(groups[data != 0], minlength=last)
+        return [*np.flatnonzero(apart), last]
 
 
 class _Products:
