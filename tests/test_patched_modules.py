@@ -76,6 +76,20 @@ def test_errors_of_math_are_its_own():
     assert math is REAL["math"]
 
 
+def fractions(x, count):
+    """One name of math is read in a branch that need not be taken."""
+    return x / count if count else x / cmath.nanj.imag + math.perm(3)
+
+
+def test_programs_read_no_more_of_math_than_a_function_does():
+    with ld.patch_numpy():
+        program = ld.program(fractions)
+        for _ in range(3):
+            np.testing.assert_array_equal(program(x, 2), x / 2)
+        assert "runs without a program" not in str(program.explain(x, 2))
+        assert ld.jacobian(fractions, sparse=True)(x, 2).nnz == x.size
+
+
 # -- SciPy ---------------------------------------------------------------------------------------------
 
 

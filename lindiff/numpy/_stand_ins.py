@@ -192,5 +192,5 @@ class StandIns:
             vars(made)[name] = found = original if found is None else found
             return found
 
-        vars(made).update(__getattr__=get, __dir__=lambda: dir(module))
+        vars(made).update(__getattr__=get, __dir__=lambda: dir(module), __spec__=module.__spec__)
         return made
