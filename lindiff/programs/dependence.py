@@ -27,7 +27,7 @@ from lindiff.programs.recording import Instruction, Leaving, Unrecordable
 from lindiff.programs.sums import PRODUCTS, SUMMANDS
 from lindiff.programs.tree import Branch
 
-__all__ = ["Found", "dependence", "found_by"]
+__all__ = ["Found", "TooLarge", "dependence", "found_by"]
 
 _ELEMENTWISE = {
     *(chain.product, operator.pow, operator.ipow, np.round, np.nan_to_num, np.clip, np.real, np.imag),
@@ -88,6 +88,10 @@ _MOST_ENTRIES = 100_000_000
 
 # Products of numbers that are looked at one by one.
 _MOST_PRODUCTS = 1 << 24
+
+
+class TooLarge(Unrecordable):
+    """A pattern has too many entries."""
 
 
 class Found(NamedTuple):
@@ -394,7 +398,7 @@ class _Followed:
         if 0 in self.shape(result):
             self.looks = True  # for other numbers there may be some, as of v[v < 0]
         if row.nnz * math.prod(self.shape(result)) > _MOST_ENTRIES:
-            raise Unrecordable(
+            raise TooLarge(
                 f"of one of its functions with a result of shape {self.shape(result)} it is only known that "
                 f"everything depends on everything, {row.nnz * math.prod(self.shape(result))} entries"
             )
@@ -654,7 +658,7 @@ def _taken(rows: csr_array, places: Any) -> csr_array:
         return _nothing(0, rows.shape[1])
     count = int(np.diff(rows.indptr)[places].sum())
     if count > _MOST_ENTRIES:
-        raise Unrecordable(f"of its numbers it has to be known what {count} entries say")
+        raise TooLarge(f"of its numbers it has to be known what {count} entries say")
     return rows[places]
 
 

@@ -65,7 +65,7 @@ def jacobian(
     TypeError
         From the returned function: a complex result of a complex argument without ``holomorphic=True``, or
         with it where the derivative is not complex-linear.  With ``sparse=True``: arguments or results that
-        are no single real arrays, and a function that no program repeats, as its pattern is not known then.
+        are no single real arrays, and a function without a pattern, as no program repeats its derivative.
 
     Notes
     -----

@@ -21,7 +21,7 @@ from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.core.registry import has_rules_of_users, told_apart
 from lindiff.core.variable import Variable
-from lindiff.programs.dependence import Found, found_by
+from lindiff.programs.dependence import Found, TooLarge, found_by
 from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
 from lindiff.transforms._arguments import Argnums, linearized, places_of, select
@@ -62,11 +62,11 @@ class SparseJacobian:
     """The Jacobian of a function of an array with an array as its result, as ``scipy.sparse.csr_array``.
 
     The first call for arguments of a shape finds the pattern, and so does each call of a function that looks
-    at values, and those in which other arguments than arrays of numbers have changed.  Each call walks once
-    for each group of columns or rows, and once more along a random direction (of rows, also along one of
-    columns, as a large row hides what others miss): where the matrix does not give the same but for rounding,
-    or what is not finite, the pattern is found again, too.  A pattern that has just been found is looked at
-    along halves of directions as well.
+    at values or has no program for others, and those in which other arguments than arrays of numbers have
+    changed.  Each call walks once for each group of columns or rows, and once more along a random direction
+    (of rows, also along one of columns, as a large row hides what others miss): where the matrix does not
+    give the same but for rounding, or what is not finite, the pattern is found again, too.  A pattern that
+    has just been found is looked at along halves of directions as well.
 
     Parameters
     ----------
@@ -162,34 +162,18 @@ class SparseJacobian:
         return x, y
 
     def _pattern(self, x: Any, y: Any, others: _Others, has_aux: bool) -> Found:
-        def walked(x: Any, arrays: Sequence[Any]) -> Linearization:
-            return Linearization(partial(others.called, self._function, arrays=arrays), (x,), has_aux)
-
-        def value_alone(x: Any, *arrays: Any) -> Any:
-            result = others.called(self._function, x, arrays)
-            return result[0] if has_aux else result
-
-        def value_of_walk(x: Any, *arrays: Any) -> Any:
-            return walked(x, arrays).outputs.arrays[0]
-
-        def pushed(x_dot: Any, x: Any, *arrays: Any) -> Any:
-            return walked(x, arrays).push_leaves([x_dot])[0]
-
-        def pulled(y_bar: Any, x: Any, *arrays: Any) -> Any:
-            return walked(x, arrays).pull_arrays([y_bar])[0]
-
-        told = told_apart()
+        ways, told = _Ways(self._function, others, x, has_aux), told_apart()
         reasons: list[str] = []
-        found = _without_leaving(value_alone, reasons, x, *others.arrays)
-        if found is None:  # lindiff.numpy keeps numbers that are Variables
-            found = _found_or_reason(value_of_walk, reasons, x, *others.arrays)
-        if told_apart() != told or has_rules_of_users():
-            found, reasons = None, []
-            if self._mode != "rev":
-                found = _without_leaving(pushed, reasons, x, x, *others.arrays)
-            if found is None:  # a pullback that is not linear has no pushforward
-                found = _without_leaving(pulled, reasons, np.empty_like(y), x, *others.arrays)
-                found = found and found._replace(pattern=csr_array(found.pattern.T))
+        try:
+            found = ways.found_of_value(reasons)
+            if told_apart() != told or has_rules_of_users():
+                reasons.clear()
+                found = ways.found_of_walks(ways.here, y, self._mode, reasons)
+            if found is None:  # that of a walk is there anyway, but for these numbers alone
+                found = ways.found_of_walks((), y, self._mode, reasons)
+                found = found and found._replace(looks=True)
+        except TooLarge as error:
+            found, reasons = None, [str(error)]
         if found is None:
             raise TypeError(
                 f"the pattern of the Jacobian of {self._name} cannot be found, as no program repeats it: "
@@ -198,21 +182,73 @@ class SparseJacobian:
         return found
 
 
-def _found_or_reason(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
+class _Ways:
+    """Programs whose steps tell the pattern of a function's Jacobian.
+
+    Attributes
+    ----------
+    here : tuple of ndarray
+        Where it is looked for: what the Jacobian is by, and other arrays.
+    """
+
+    def __init__(self, function: Callable[..., Any], others: _Others, x: Any, has_aux: bool) -> None:
+        self._function, self._others, self._has_aux = function, others, has_aux
+        self.here = x, *others.arrays
+
+    def found_of_value(self, reasons: list[str]) -> Found | None:
+        """By the steps of the value; None where no program repeats it, with the ``reasons``."""
+        found = _found(self._value, reasons, *self.here)
+        if found is None or found.leaves:  # lindiff.numpy keeps numbers that are Variables
+            found = _found(self._value_of_walk, reasons, *self.here)
+        return found
+
+    def found_of_walks(
+        self, at: tuple[Any, ...], y: Any, mode: str | None, reasons: list[str]
+    ) -> Found | None:
+        """By the steps of a derivative, for any numbers ``at`` a place or, without one, for these alone."""
+        found = None
+        if mode != "rev":
+            found = _found_without_leaving(self._pushed, reasons, self.here[0], *at)
+        if found is None:  # a pullback that is not linear has no pushforward
+            found = _found_without_leaving(self._pulled, reasons, np.empty_like(y), *at)
+            found = found and found._replace(pattern=csr_array(found.pattern.T))
+        return found
+
+    def _value(self, x: Any, *arrays: Any) -> Any:
+        result = self._others.called(self._function, x, arrays)
+        return result[0] if self._has_aux else result
+
+    def _value_of_walk(self, x: Any, *arrays: Any) -> Any:
+        return self._walked(x, *arrays).outputs.arrays[0]
+
+    def _pushed(self, x_dot: Any, *at: Any) -> Any:
+        return self._walked(*(at or self.here)).push_leaves([x_dot])[0]
+
+    def _pulled(self, y_bar: Any, *at: Any) -> Any:
+        return self._walked(*(at or self.here)).pull_arrays([y_bar])[0]
+
+    def _walked(self, x: Any, *arrays: Any) -> Linearization:
+        called = partial(self._others.called, self._function, arrays=arrays)
+        return Linearization(called, (x,), self._has_aux)
+
+
+def _found(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
     """What is found of a function; None, and one more of the ``reasons``, where it has no program."""
     try:
         return found_by(way, x, *others)
+    except TooLarge:
+        raise
     except (Unrecordable, TypeError) as reason:
         reasons.append(str(reason))
     return None
 
 
-def _without_leaving(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
+def _found_without_leaving(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
     """The same; None as well where numbers leave."""
-    found = _found_or_reason(way, reasons, x, *others)
+    found = _found(way, reasons, x, *others)
     if found is None or not found.leaves:
         return found
-    reasons.append("it lets numbers leave NumPy, as float(x[0]) does")
+    reasons.append("its derivative lets numbers leave NumPy, as float(x[0]) does")
     return None
 
 
