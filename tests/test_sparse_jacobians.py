@@ -19,6 +19,7 @@ import lindiff as ld
 import lindiff.numpy as lnp
 from lindiff.programs.dependence import Found, dependence, found_by
 from lindiff.programs.recording import Unrecordable
+from lindiff.scipy.integrate import quad
 
 A = np.eye(6) + np.diag(np.ones(5), 1)
 FULL = np.random.default_rng(1).normal(size=(6, 6))
@@ -974,3 +975,13 @@ def test_patterns_that_hold_for_some_numbers_are_found_in_each_call(name, mode):
         np.testing.assert_allclose(
             ld.jacobian(f, mode=mode, sparse=True)(x[:50]).toarray(), dense, rtol=1e-12
         )
+
+
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+@pytest.mark.parametrize("scale", [1.0, 1e15])
+def test_numbers_that_leave_and_come_back_in_derivatives(mode, scale):
+    def f(x):
+        return scale * x[::-1] + np.stack([quad(lambda t, a: np.sin(a * t), 0, 1, (a,))[0] for a in x])
+
+    with pytest.raises(TypeError, match="numbers leave NumPy"):
+        ld.jacobian(f, mode=mode, sparse=True)(np.linspace(0.5, 2.0, 4))

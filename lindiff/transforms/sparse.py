@@ -130,12 +130,10 @@ class SparseJacobian:
         slope = np.where(np.isfinite(slope), slope, 0.0)
         for compared in (*comparisons, *kept.closer(matrix, along)):
             if compared.misses(slope if compared.forward else 0.0, along):
-                how = (
-                    "lets numbers leave NumPy, as float(x[0]) does"
-                    if found.leaves
-                    else "does not do the same when it is called again"
+                raise TypeError(
+                    f"{self._name} does not do the same when it is called again: its pattern cannot be "
+                    f"found; leave sparse=True away"
                 )
-                raise TypeError(f"{self._name} {how}: its pattern cannot be found; leave sparse=True away")
         if len(self._kept) >= KEPT:
             self._kept.clear()
         self._kept[key] = kept
@@ -166,8 +164,7 @@ class SparseJacobian:
         reasons: list[str] = []
         try:
             found = ways.found_of_value(reasons)
-            if told_apart() != told or has_rules_of_users():
-                reasons.clear()
+            if found is None or told_apart() != told or has_rules_of_users():
                 found = ways.found_of_walks(ways.here, y, self._mode, reasons)
             if found is None:  # that of a walk is there anyway, but for these numbers alone
                 found = ways.found_of_walks((), y, self._mode, reasons)
@@ -198,9 +195,8 @@ class _Ways:
     def found_of_value(self, reasons: list[str]) -> Found | None:
         """By the steps of the value; None where no program repeats it, with the ``reasons``."""
         found = _found(self._value, reasons, *self.here)
-        if found is None or found.leaves:  # lindiff.numpy keeps numbers that are Variables
-            found = _found(self._value_of_walk, reasons, *self.here)
-        return found
+        # lindiff.numpy keeps numbers that are Variables
+        return found or _found(self._value_of_walk, reasons, *self.here)
 
     def found_of_walks(
         self, at: tuple[Any, ...], y: Any, mode: str | None, reasons: list[str]
@@ -208,9 +204,9 @@ class _Ways:
         """By the steps of a derivative, for any numbers ``at`` a place or, without one, for these alone."""
         found = None
         if mode != "rev":
-            found = _found_without_leaving(self._pushed, reasons, self.here[0], *at)
+            found = _found(self._pushed, reasons, self.here[0], *at)
         if found is None:  # a pullback that is not linear has no pushforward
-            found = _found_without_leaving(self._pulled, reasons, np.empty_like(y), *at)
+            found = _found(self._pulled, reasons, np.empty_like(y), *at)
             found = found and found._replace(pattern=csr_array(found.pattern.T))
         return found
 
@@ -233,22 +229,18 @@ class _Ways:
 
 
 def _found(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
-    """What is found of a function; None, and one more of the ``reasons``, where it has no program."""
+    """What is found of a function; None, and one more of the ``reasons``, where it has no program or numbers
+    leave that depend on x."""
     try:
-        return found_by(way, x, *others)
+        found = found_by(way, x, *others)
     except TooLarge:
         raise
     except (Unrecordable, TypeError) as reason:
         reasons.append(str(reason))
-    return None
-
-
-def _found_without_leaving(way: Callable[..., Any], reasons: list[str], x: Any, *others: Any) -> Found | None:
-    """The same; None as well where numbers leave."""
-    found = _found(way, reasons, x, *others)
-    if found is None or not found.leaves:
+        return None
+    if not found.leaves:
         return found
-    reasons.append("its derivative lets numbers leave NumPy, as float(x[0]) does")
+    reasons.append("numbers leave NumPy, as in float(x[0])")
     return None
 
 
