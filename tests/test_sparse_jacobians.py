@@ -20,6 +20,7 @@ import lindiff.numpy as lnp
 from lindiff.programs.dependence import Found, dependence, found_by
 from lindiff.programs.recording import Unrecordable
 from lindiff.scipy.integrate import quad
+from lindiff.scipy.signal import lfilter
 
 A = np.eye(6) + np.diag(np.ones(5), 1)
 FULL = np.random.default_rng(1).normal(size=(6, 6))
@@ -503,6 +504,11 @@ def test_a_pattern_is_refused_where_no_program_repeats_the_function():
         dependence(lambda x: kept.append(x) or x * 2, np.ones(3))
     with pytest.raises(TypeError, match="leave sparse=True away"):
         ld.jacobian(lambda x: kept.append(x) or x * 2, sparse=True)(np.ones(3))
+
+
+def test_refusals_name_the_function_that_takes_an_array():
+    with pytest.raises(TypeError, match=r"an array leaves as a whole in scipy\.signal\.lfilter;"):
+        ld.jacobian(lambda x: lfilter([1.0, 0.5], [1.0, 0.2], x), sparse=True)(np.ones(6))
 
 
 def test_the_argument_is_left_as_it_is():

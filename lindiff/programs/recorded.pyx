@@ -16,6 +16,7 @@ import numpy as np
 
 from lindiff.core import chain
 from lindiff.core.backends import kernels
+from lindiff.core.constants import users_frame
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.names import by_place
 from lindiff.core.variable import Variable
@@ -438,7 +439,7 @@ cdef class Recorded:
 
     def __array__(self, dtype=None, copy=None):
         if cnp.PyArray_Check(self.array):  # what is written there, or read later, nobody would see
-            self.recording.give_up("an array leaves as a whole")
+            self.recording.give_up(f"an array leaves as a whole{within_library()}")
             content = np.array(self.array, dtype=dtype, copy=copy)
             return self.recording.lent(self.array) if np.may_share_memory(content, self.array) else content
         content = np.array(self.leave(itself))
@@ -977,6 +978,22 @@ cpdef bint is_hashable(object function):
     """Whether a function may be a key: methods of ufuncs are made anew each time."""
     cdef type kind = type(function)
     return kind is UFUNC or kind is PYTHON or type(getattr(function, "__self__", None)) is not UFUNC
+
+
+cdef str within_library():
+    """The library's function that the user's code is in, as in `` in scipy.signal.lfilter``; nothing where it
+    is compiled, or the code of a program itself."""
+    cdef str name = "", module
+    users, frame = users_frame(), innermost_frame()
+    while frame is not None and frame is not users:
+        module = str(frame.f_globals.get("__name__"))
+        if module.startswith("lindiff.programs."):
+            return ""
+        if not module.startswith("lindiff.") or "._" not in module:  # of which users do not know
+            parts = [part for part in module.split(".") if not part.startswith("_")]
+            name = f" in {'.'.join([*parts, frame.f_code.co_name])}"
+        frame = frame.f_back
+    return name
 
 
 def itself(x):
