@@ -991,3 +991,19 @@ def test_numbers_that_leave_and_come_back_in_derivatives(mode, scale):
 
     with pytest.raises(TypeError, match="numbers leave NumPy"):
         ld.jacobian(f, mode=mode, sparse=True)(np.linspace(0.5, 2.0, 4))
+
+
+@pytest.mark.parametrize("n", [5, 6, 7, 8])
+def test_entries_that_are_rounded_beside_others(n):
+    """No numbers are missed where halves show what is rounded."""
+    scales = 10.0 ** ((np.arange(n) * 7) % 23 - 11)
+
+    def f(x):
+        y = np.fft.ifft(np.fft.fft(x)).real
+        return np.append(scales * (y + 1e12 * x), 1e12 * np.sum(x))
+
+    dense = np.vstack([np.diag(scales * 1e12), np.full((1, n), 1e12)])
+    for seed in range(5):
+        x = np.random.default_rng(seed).normal(size=n)
+        found = ld.jacobian(f, mode="rev", sparse=True)(x).toarray()
+        np.testing.assert_allclose(found, dense, rtol=1e-10, atol=1e-4)

@@ -8,7 +8,7 @@ SciPy's greedy colouring (T. F. Coleman, J. J. Moré 1983).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
@@ -305,6 +305,8 @@ class Comparison:
         Of double precision, transposed for a direction of rows.
     lengths : ndarray
         How many entries there are for each number.
+    whole : ndarray, optional
+        The direction that this one is a part of.
     """
 
     forward: bool
@@ -313,6 +315,7 @@ class Comparison:
     apart: Any
     matrix: Any
     lengths: Any
+    whole: Any = None
 
     @cached_property
     def terms(self) -> Any:
@@ -346,7 +349,11 @@ class Comparison:
         each number, be the product as small as that."""
         parts = np.arange(1, 2 * _FRACTIONS + 2, 2).astype(self.direction.dtype)[:, None]
         products = walk(self.forward, self.direction / parts) * parts
-        return np.max(np.abs(products[1:] - products[0]), axis=0)
+        noise = np.max(np.abs(products[1:] - products[0]), axis=0)
+        if self.whole is None:
+            return noise
+        # entries are rounded by the size of others that they stand beside
+        return np.maximum(noise, np.finfo(noise.dtype).eps * (abs(self.matrix) @ np.abs(self.whole)))
 
 
 @dataclass(frozen=True)
@@ -432,7 +439,7 @@ class Compression:
                 [random * (numbers >> bit & 1 == side) for bit, side in sides[first : first + step]]
             )
             for half, product in zip(halves, walk(self.forward, halves), strict=True):
-                yield self._compared(matrix, self.forward, half, product)
+                yield replace(self._compared(matrix, self.forward, half, product), whole=random)
 
     @property
     def directions(self) -> Any:
