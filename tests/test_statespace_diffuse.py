@@ -417,17 +417,27 @@ def some_system(rng):
 @pytest.mark.parametrize("seed", range(60))
 def test_plain_arrays_are_swept_without_the_checks_of_others(seed):
     y, model = some_system(np.random.default_rng(seed))
-    found = loglikelihood_from_diffuse((y, *model[:6]), model.diffuse, None, None)
+    found = loglikelihood_from_diffuse((y, *model[:6]), model.diffuse, "", None, None)
     expected = loglikelihoods(canonical("loglikelihood", y, *model), "loglikelihood", None, None)[0]
     close(found, expected)
     assert found == statespace.loglikelihood(y, *model)
+
+    def of(way):
+        return lambda *chosen: way(y, *chosen, *model[4:])
+
+    def by_sums(*args):
+        return loglikelihoods(canonical("loglikelihood", *args), "loglikelihood", None, None)[0]
+
+    gradients = [ld.grad(of(way), (0, 1, 2, 3))(*model[:4]) for way in (statespace.loglikelihood, by_sums)]
+    for g, e in zip(*gradients, strict=True):
+        close(g, e)
 
 
 def test_what_is_no_plain_array_in_order_is_left_to_others():
     y, one = np.arange(5.0), np.eye(1)
     model = one, one, one, one, None, None
-    assert loglikelihood_from_diffuse((y, *model), True, None, None) is not None
+    assert loglikelihood_from_diffuse((y, *model), True, "", None, None) is not None
     for other, diffuse in [((y.tolist(), *model), True), ((y, *model), [True]), ((y, -one, *model[1:]), 1)]:
-        assert loglikelihood_from_diffuse(other, diffuse, None, None) is None
-    assert loglikelihood_from_diffuse((np.array([np.inf]), *model), True, None, None) is None
-    assert loglikelihood_from_diffuse((y, *model), True, None, True) is None
+        assert loglikelihood_from_diffuse(other, diffuse, "", None, None) is None
+    assert loglikelihood_from_diffuse((np.array([np.inf]), *model), True, "", None, None) is None
+    assert loglikelihood_from_diffuse((y, *model), True, "", None, True) is None

@@ -127,7 +127,7 @@ def loglikelihood(
     of_sums = method is None and not per_step
     if of_sums and state_intercept is obs_intercept is None:
         if diffuse is not None:
-            found = sweep.loglikelihood_from_diffuse(ordinary, diffuse, steady_tol, checkpoint)
+            found = sweep.loglikelihood_from_diffuse(ordinary, diffuse, name, steady_tol, checkpoint)
             if found is not None:
                 return found
         elif in_order(ordinary):

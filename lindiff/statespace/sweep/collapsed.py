@@ -15,13 +15,14 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.kernels.conditions import has_nan
 from lindiff.kernels.kalman import Collapse, start_variances, with_variances
+from lindiff.linalg._matrices import hermitian_part
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.model import System
 from lindiff.statespace.sweep.any_order import pulled, pushed
 from lindiff.statespace.sweep.derivatives import is_plain, wanted_of
 from lindiff.statespace.sweep.parts import ALL, Parts
 
-__all__ = ["collapsed_loglikelihood", "collapsed_value"]
+__all__ = ["collapsed_in_order", "collapsed_loglikelihood"]
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -38,7 +39,10 @@ class _Options(NamedTuple):
 
     def of_arrays(self, *arrays: Any) -> Any:
         """The likelihood (1,) of y, transition, ..., initial_state_cov, in any case."""
-        y, A, B, Q, R, m, P = (x.reshape((1, *x.shape)) for x in arrays)
+        y, A, B, Q, R, m, P = arrays
+        y = y.reshape(1, len(y), B.shape[-2])
+        A, B, Q, R = (x.reshape(1, -1, *x.shape[-2:]) for x in (A, B, Q, R))
+        m, P = (x.reshape(1, *x.shape) for x in (m, P))
         diffuse = tuple(self.places.tolist())
         return self.general(System(y, A, B, Q, R, m, P, None, None, diffuse, many=False))
 
@@ -64,25 +68,29 @@ def collapsed_loglikelihood(
     return _loglikelihood(*(x.reshape(x.shape[1:]) for x in system[:7]), options=options)
 
 
-def collapsed_value(arrays: tuple[Any, ...], mask: Any, tolerance: float) -> Any:
-    """The log likelihood, a number, of plain arrays; None, if this is not for the data.
+def collapsed_in_order(
+    arrays: tuple[Any, ...], mask: Any, tolerance: float, general: Callable[[System], Any], parts: Parts
+) -> Any:
+    """The same, a number, from arrays without axes of series; the start is plain, where it is not diffuse.
 
     Parameters
     ----------
     arrays : tuple of 7
-        y, transition, ..., initial_state_cov, in order by `model_in_order`.
+        y, transition, ..., initial_state_cov, in order by `in_order`.
     mask : (n,) array of bool
         Of the diffuse states.
-    tolerance : float
+    tolerance, general, parts
+        Those of :func:`collapsed_loglikelihood`.
     """
     y, A, B, Q, R, m, P = arrays
-    p = B.shape[-2]
-    observed = (~np.isnan(y)).reshape(len(y), p) if has_nan(y) else None
-    m, P = with_variances(m, P, mask, start_variances(A, B, Q, R, mask))
-    places = mask.nonzero()[0]
-    found = Collapse(y.reshape(len(y), p), A, B, Q, R, m, P, places, observed, p == 1, tolerance)
-    density = _density(found, y)
-    return None if density is None else density[0]
+    start = with_variances(m, P, mask, start_variances(value(A), value(B), value(Q), value(R), mask))
+    options = _Options(mask.nonzero()[0], tolerance, parts, general)
+    if is_plain(*arrays):
+        found = _density(_swept((y, A, B, Q, R, *start), options, whole=False), y)
+    else:
+        Q, R = (X if X.shape[-1] == 1 else hermitian_part(X) for X in (Q, R))
+        found = _loglikelihood(y, A, B, Q, R, *start, options=options)
+    return None if found is None else found[0]
 
 
 @rule
@@ -102,7 +110,8 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
 
     def pullback(bar: Any, active: tuple[int, ...]) -> Any:
         if sweep is not None and is_plain(bar):
-            return sweep.pull(float(bar[0]), wanted_of(active, options.parts)[:7])
+            bars = sweep.pull(float(bar[0]), wanted_of(active, options.parts)[:7])
+            return tuple(None if x is None else x.reshape(z.shape) for x, z in zip(bars, arrays, strict=True))
         found = iter(pulled(options.of_arrays, arrays, bar, active))
         return tuple(next(found) if i in active else None for i in range(7))
 
@@ -112,6 +121,7 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
 def _swept(arrays: tuple[Any, ...], options: _Options, whole: bool) -> Collapse:
     """The filter run over plain arrays."""
     y, A, B, Q, R, m, P = map(np.ascontiguousarray, arrays)
+    y = y.reshape(len(y), B.shape[-2])
     observed = ~np.isnan(y) if has_nan(y) else None
     independent = R.shape[-2] == 1
     return Collapse(y, A, B, Q, R, m, P, options.places, observed, independent, options.tolerance, whole)

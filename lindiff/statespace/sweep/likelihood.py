@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.variable import value
-from lindiff.kernels.conditions import has_nan, model_in_order
+from lindiff.core.variable import Variable, value
+from lindiff.kernels.conditions import has_nan
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed
 from lindiff.statespace.diffuse import likelihood_terms
-from lindiff.statespace.model import System
-from lindiff.statespace.sweep.collapsed import collapsed_loglikelihood, collapsed_value
+from lindiff.statespace.model import System, in_order
+from lindiff.statespace.sweep.collapsed import collapsed_in_order, collapsed_loglikelihood
 from lindiff.statespace.sweep.derivatives import filter_sums, filter_terms
 from lindiff.statespace.sweep.handover import in_parts
 from lindiff.statespace.sweep.ordinary import ordinary_loglikelihood
-from lindiff.statespace.sweep.parts import parts_of
+from lindiff.statespace.sweep.parts import Parts, parts_of
 from lindiff.statespace.sweep.planning import planned, settled, tolerance_of
 
 __all__ = [
@@ -40,14 +40,16 @@ def loglikelihoods(system: System, name: str, steady_tol: float | None, checkpoi
     """The log likelihoods (S,) of arrays or Variables; the options are those of :func:`loglikelihood`."""
     block = _block_of(system, checkpoint)
     parts = parts_of(system.transition, system.state_cov, system.y.shape[1])
-
-    def by_sums(system: System) -> Any:
-        arrays, plan = planned(system, name, steady_tol, block, whole=not system.is_plain)
-        return from_sums(settled(plan._replace(parts=parts), partial(filter_sums, *arrays)), system)
-
+    by_sums = partial(_by_sums, name=name, steady_tol=steady_tol, block=block, parts=parts)
     tolerance = tolerance_of(steady_tol, system.y.dtype)
     found = None if block else collapsed_loglikelihood(system, tolerance, by_sums, parts)
     return by_sums(system) if found is None else found
+
+
+def _by_sums(system: System, name: str, steady_tol: float | None, block: int, parts: Parts) -> Any:
+    """Of any system that has a sweep."""
+    arrays, plan = planned(system, name, steady_tol, block, whole=not system.is_plain)
+    return from_sums(settled(plan._replace(parts=parts), partial(filter_sums, *arrays)), system)
 
 
 def loglikelihood_in_order(
@@ -61,20 +63,22 @@ def loglikelihood_in_order(
 
 
 def loglikelihood_from_diffuse(
-    arrays: tuple[Any, ...], diffuse: Any, steady_tol: float | None, checkpoint: bool | None
+    arrays: tuple[Any, ...], diffuse: Any, name: str, steady_tol: float | None, checkpoint: bool | None
 ) -> Any:
-    """The log likelihood, a number, of plain arrays of one series; None, if it takes a closer look.
+    """The log likelihood, a number, of one series whose state_cov is constant; None: take a closer look.
 
     Parameters
     ----------
     arrays : tuple of 7
         y, transition, ..., initial_state_cov, as users give them.
     diffuse : array of bool, or True
+    name : str
+        The public function that errors speak of.
     steady_tol, checkpoint
         Those of :func:`loglikelihood`.
     """
     y, A, B, Q, R, m, P = arrays
-    if type(Q) is not np.ndarray or Q.ndim != 2 or checkpoint:
+    if type(value(Q)) is not np.ndarray or Q.ndim != 2 or checkpoint or Variable in (type(m), type(P)):
         return None
     n = len(Q)
     mask = np.ones(n, bool) if diffuse is True else diffuse
@@ -82,15 +86,17 @@ def loglikelihood_from_diffuse(
         return None
     if m is P is None and mask.all():
         m, P = np.zeros(n), np.zeros((n, n))
-    if type(R) is np.ndarray and R.shape == (1,):
+    if np.shape(R) == (1,):
         R = R.reshape(1, 1)
     arrays = y, A, B, Q, R, m, P
-    if not model_in_order(*arrays, timed=True):
+    if not in_order(arrays, timed=True):
         return None
-    p = B.shape[-2]
-    if _block(checkpoint, len(y), 8 * _most_kept(len(y), n, p, 1, p == 1)):
+    T, p = len(y), B.shape[-2]
+    if _block(checkpoint, T, 8 * _most_kept(T, n, p, 1, p == 1)):
         return None
-    return collapsed_value(arrays, mask, tolerance_of(steady_tol, FLOAT64))
+    parts = parts_of(A, Q, T)
+    general = partial(_by_sums, name=name, steady_tol=steady_tol, block=0, parts=parts)
+    return collapsed_in_order(arrays, mask, tolerance_of(steady_tol, FLOAT64), general, parts)
 
 
 def _block_of(system: System, checkpoint: bool | None = None) -> int:
