@@ -60,7 +60,7 @@ def both(build, y):
 @pytest.mark.parametrize("orders", ORDERS)
 def test_the_likelihood_of_the_matrices(orders):
     build, args, y = of_order(orders)
-    assert _of_process(y, *build(*args).process) is not None
+    assert _of_process(y, None, *build(*args).process) is not None
     found, expected = (f(*args) for f in both(build, y))
     assert found == pytest.approx(expected, rel=1e-12)
     composed = statespace.loglikelihood(y, *build(*args), method="composed")
@@ -102,13 +102,13 @@ def test_nothing_goes_by_the_process_that_is_not_its():
     model = build(*args)
     assert model.process is not None
     assert (model + statespace.local_level(0.1)).process is None
-    assert model._replace(obs_intercept=np.ones(1)).process is None
+    assert model._replace(obs_cov=np.zeros(1)).process is None
     assert build(*args, obs_var=0.5).process is None
     assert model.named("demand").process is model.process
     assert pickle.loads(pickle.dumps(model)).process is not None
     gap = np.where(np.arange(len(y)) == 20, np.nan, y)
     for data in (gap, y[:5], y[None, :, None]):
-        assert _of_process(data, *model.process) is None
+        assert _of_process(data, None, *model.process) is None
     for data in (gap, y[None, :, None], y.tolist(), np.round(y).astype(int)):
         expected = statespace.loglikelihood(data, *model)
         np.testing.assert_allclose(statespace.loglikelihood(data, model), expected, rtol=1e-12)
@@ -157,6 +157,28 @@ def test_what_is_written_to_the_coefficients_later_does_not():
     assert ld.grad(of)(np.array([0.5])) == pytest.approx(
         ld.grad(lambda ar: statespace.loglikelihood(y, *statespace.arma(ar, (), 1.0)))(np.array([0.5]))
     )
+
+
+@pytest.mark.parametrize("orders", [ORDERS[0], ORDERS[7]])
+@pytest.mark.parametrize("steps", [1, 40])
+def test_about_a_mean(orders, steps):
+    build, args, y = of_order(orders)
+    mean = np.linspace(1.0, 2.0, steps)[:, None] if steps > 1 else np.array([1.5])
+    assert build(*args)._replace(obs_intercept=mean).process is not None
+    found, expected = (
+        ld.value_and_grad(
+            lambda mean, *args, way=way: statespace.loglikelihood(
+                y, *way(build(*args)._replace(obs_intercept=mean))
+            ),
+            tuple(range(6)),
+        )(mean, *args)
+        for way in (lambda model: (model,), tuple)
+    )
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    for g, e in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-9, atol=1e-10)
+    with pytest.raises(ValueError, match="obs_intercept"):
+        statespace.loglikelihood(y, build(*args)._replace(obs_intercept=np.ones(3)))
 
 
 def test_a_model_and_arrays_beside_it():

@@ -146,18 +146,21 @@ def loglikelihood(
 
 def _of_model(y: Any, model: Model, **options: Any) -> Any:
     """By the numbers of its process, if it has such, and nothing else is asked for."""
-    found = None
-    if model.process is not None and options == NO_OPTIONS:
-        found = _of_process(y, *model.process)
+    process = model.process if options == NO_OPTIONS else None
+    found = None if process is None else _of_process(y, model.obs_intercept, *process)
     return loglikelihood(y, *model, **options) if found is None else found
 
 
-def _of_process(y: Any, past: Any, ar: Any, ma: Any, innovation_var: Any) -> Any:
+def _of_process(y: Any, intercept: Any, past: Any, ar: Any, ma: Any, innovation_var: Any) -> Any:
     """The likelihood of the differences, to which the diffuse past adds a constant; None, if it is not so."""
     m = past.size
     if type(value(y)) is not np.ndarray or y.ndim > 2 or y.shape[1:] not in ((), (1,)) or len(y) <= m:
         return None
     y = np.reshape(y, len(y))
+    if intercept is not None:
+        if np.shape(intercept) not in ((1,), (1, 1), (len(y), 1)):
+            return None
+        y = y - np.reshape(intercept, -1)
     differences = np.convolve(y, np.concatenate([np.ones(1), -past]), "valid") if m else y
     found = sweep.arma_loglikelihood(differences, ar, ma, innovation_var, _of_arma)
     return None if found is None else found - 0.5 * LOG_TWO_PI * m

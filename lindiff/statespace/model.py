@@ -136,24 +136,27 @@ class Model(_Matrices):
         """With other arrays, and the names of this one."""
         model = super()._replace(**fields)
         model._components, model._dates = self._components, self._dates
-        model._process = None if fields else self._process
+        model._process = None if fields.keys() - {"obs_intercept"} else self._process
         return model
 
     @property
     def process(self) -> Any:
-        """The `Process` that these matrices are of and nothing else; None where it is not known.
+        """The `Process` whose values, with `obs_intercept` added, and nothing else are observed.
 
-        That is so, too, after something was written to one of them.
+        None where it is not known, and after something was written to one of the matrices.
         """
         if self._process is None:
             return None
         process, marks = self._process
-        return process if all(map(_is_as_marked, self, marks)) else None
+        return process if all(map(_is_as_marked, self._without_intercept(), marks)) else None
+
+    def _without_intercept(self) -> tuple[Any, ...]:
+        return *self[:7], self.diffuse
 
     def of_process(self, process: Any) -> Model:
         """The model, known to be that of a `Process`."""
         model = self._replace()
-        model._process = process, tuple(map(_mark, self))
+        model._process = process, tuple(map(_mark, self._without_intercept()))
         return model
 
     def at_dates(self, dates: Any) -> Model:
