@@ -242,3 +242,25 @@ def test_the_filter_alone():
     assert (value(1e-6) - value(-1e-6)) / 2e-6 == pytest.approx(tangent, rel=1e-7)
     assert ArmaFilter(y, phi, np.array([1.0, 0.0, 0.0]), 2.0).value is None
     assert ArmaFilter(y, phi, gain, -1.0).value is None
+
+
+def test_seasonal_roots_near_the_unit_circle():
+    for e in (1e-2, 1e-6, 1e-9):
+        model = statespace.sarima((), (), 1.0, period=12, seasonal_ar=[1 - e])
+        var = 1 / (e * (2 - e))
+        np.testing.assert_allclose(np.diag(model.initial_state_cov), [var] + 11 * [var * (1 - e) ** 2], 1e-7)
+
+
+def test_stationary_starts_by_equations_keep_their_digits():
+    model = statespace.sarima((), (), 1.0, period=12, seasonal_ar=[1 - 1e-4])
+    _, P = statespace.stationary_initialization(model.transition, model.state_cov)
+    np.testing.assert_allclose(P, model.initial_state_cov, rtol=1e-11, atol=1e-6)
+
+
+def test_a_seasonal_likelihood_at_the_unit_circle():
+    t = np.arange(144)
+    wave = 10 * np.sin(np.pi * t / 6) + 5 * np.cos(np.pi * t / 2) + 5 * (-1.0) ** t
+    y = wave + 0.5 * np.random.default_rng(1).normal(size=144)
+    model = statespace.sarima([0.8], [-0.99], 0.2, period=12, seasonal_ar=[0.99999], seasonal_ma=[-0.9])
+    by_process = statespace.loglikelihood(y, model)
+    assert statespace.loglikelihood(y, *model) == pytest.approx(by_process, rel=1e-7)

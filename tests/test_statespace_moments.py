@@ -164,3 +164,20 @@ def test_forecasts(rng, diffuse):
         return sum(np.sum(np.sin(x)) for x in ahead)
 
     check_grads(function, (0.9, 1.2), order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("missing", [2, 3, 4])
+def test_derivatives_where_no_data_determine_the_diffuse_states_well(missing):
+    """Against 60 digits of the joint distribution, with a variance of 1e100."""
+    A, D = np.array([[0.33, 0.14], [-0.206, -0.0756]]), np.array([[0.3, -0.2], [0.1, 0.4]])
+    B, Q = np.array([[1.0, 0.3]]), np.array([[1.95, -0.16], [-0.16, 0.21]])
+    y = np.r_[np.full(missing, np.nan), np.random.default_rng(0).normal(size=12)]
+
+    def of(s):
+        found = ld.statespace.kalman_smoother(y, A + s * D, B, Q, np.ones(1), diffuse=True)
+        return found.smoothed_state[missing, 0]
+
+    tolerance = {2: 1e-5, 3: 1e-3, 4: 1e-1}[missing]
+    assert of(0.0) == pytest.approx(1.0402788626, rel=1e-7)
+    assert ld.grad(of)(0.0) == pytest.approx(2.1851565, rel=tolerance)
+    assert ld.hessian(of)(0.0) == pytest.approx(21.473668, rel=tolerance)

@@ -4,7 +4,9 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.special
 import scipy.stats
 from scipy.integrate import dblquad
 from scipy.optimize import minimize_scalar
@@ -366,7 +368,7 @@ def test_volumes_of_transforms():
     for x in np.random.default_rng(0).normal(size=(3, 3)):
         J = np.stack([(params(x + h * e) - params(x - h * e)) / (2 * h) for e in np.eye(3)], axis=1)
         likelihood = statespace.loglikelihood(y, *build(**posterior.params(x)))
-        volume = np.linalg.slogdet(J)[1] + 0.5 * np.log(2)  # an entry of a correlation and its mirror image
+        volume = np.linalg.slogdet(J)[1]
         assert float(posterior.logp(x)) - likelihood == pytest.approx(volume, abs=1e-6)
 
 
@@ -523,3 +525,52 @@ def test_a_start_outside_of_its_prior(level):
         ValueError, match=r"start of 'level_var': its prior has no density at [\d.]+; give another"
     ):
         fit(local_level, level, priors={"level_var": scipy.stats.uniform(0.0, 0.1)})
+
+
+def test_the_evidence_of_a_covariance():
+    """Of normal data with an inverse Wishart prior, in closed form."""
+    n, p, nu, Psi = 400, 2, 6.0, 3 * np.eye(2)
+    y = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.4], [0.4, 2]], size=n)
+    logdet = lambda M: np.linalg.slogdet(M)[1]
+    exact = -n * p / 2 * np.log(np.pi) + nu / 2 * logdet(Psi) - (nu + n) / 2 * logdet(Psi + y.T @ y)
+    exact += scipy.special.multigammaln((nu + n) / 2, p) - scipy.special.multigammaln(nu / 2, p)
+    constant = nu / 2 * logdet(Psi) - nu * p / 2 * np.log(2) - scipy.special.multigammaln(nu / 2, p)
+
+    def prior(S):
+        return constant - (nu + p + 1) / 2 * logdet(S) - 0.5 * np.trace(np.linalg.solve(S, Psi))
+
+    def build(S):
+        return statespace.Model(np.zeros((2, 2)), np.eye(2), S, np.zeros(2), np.zeros(2), S)
+
+    transforms, priors = {"S": "covariance"}, {"S": prior}
+    posterior = statespace.Posterior(build, y, {"S": np.eye(2)}, transforms=transforms, priors=priors)
+    assert posterior.laplace().log_evidence == pytest.approx(exact, abs=0.02)
+
+
+def test_densities_travel_to_other_processes():
+    y = np.random.default_rng(0).normal(size=30).cumsum()
+    posterior = statespace.Posterior(statespace.local_level, y)
+    again = pickle.loads(pickle.dumps(posterior))
+    assert again.logp(posterior.x + 0.1) == posterior.logp(posterior.x + 0.1)
+    laplace = pickle.loads(pickle.dumps(posterior.laplace()))
+    np.testing.assert_array_equal(
+        laplace.sample(0, 3)["obs_var"], posterior.laplace().sample(0, 3)["obs_var"]
+    )
+
+
+def test_what_is_written_to_the_data_later_does_not_count():
+    y = np.random.default_rng(0).normal(size=60).cumsum()
+    for data in (y, pd.Series(y)):
+        found = statespace.fit(statespace.local_level, data, progress=False)
+        analysis = statespace.Analysis(found.model, data)
+        expected = [float(np.ravel(x.forecast(1).mean)[0]) for x in (found, analysis)]
+        data[:] = 0.0
+        assert [float(np.ravel(x.forecast(1).mean)[0]) for x in (found, analysis)] == expected
+        assert found.profile_interval("obs_var")[0] > 0 or found.params["obs_var"] < 1e-3
+
+
+def test_columns_of_one_name():
+    y = pd.DataFrame(np.ones((5, 2)), columns=["a", "a"])
+    model = statespace.Model(np.eye(2), np.eye(2), np.eye(2), np.eye(2), diffuse=True)
+    with pytest.raises(ValueError, match="several columns of one name"):
+        statespace.Analysis(model, y)

@@ -19,6 +19,7 @@ from statespace_reference import (
 )
 
 import lindiff as ld
+from lindiff import statespace
 from lindiff.statespace import (
     Model,
     forecast,
@@ -393,3 +394,36 @@ def test_forecast_of_swapped_arguments_says_what_to_write(rng):
     model = random_model(rng, 2, 1)
     with pytest.raises(TypeError, match=r"write forecast\(steps, y, \*model\)"):
         forecast(rng.standard_normal((5, 1)), 3, *model)
+
+
+def known_exactly():
+    """Models whose states the filter comes to know, so that predicted covariances are nearly singular."""
+    rng = np.random.default_rng(0)
+    A = np.array([[-0.09, 1, 0, 0], [-0.45, 0, 1, 0], [0.05, 0, 0, 1], [0.29, 0, 0, 0]])
+    B = np.array([[1.0, 0, 0.8, 0], [0, 1, 0, 0]])
+    own = statespace.Model(A, B, np.diag([0, 0, 0.5, 0]), np.array([0.5, 0.0]), np.zeros(4), np.eye(4))
+    quarters = {"difference": 1, "period": 4, "seasonal_ma": [-0.1], "seasonal_difference": 1}
+    return {
+        "airline": (statespace.sarima((), [-0.8], 1.0, **quarters), rng.standard_normal(240).cumsum()),
+        "not invertible": (statespace.arma([0.3], [-0.9, 0.4, 1.5], 1.0), rng.standard_normal(300)),
+        "own": (own, rng.standard_normal((60, 2))),
+        "varma": (
+            statespace.varma([0.5 * np.eye(2)], [np.array([[0.3, 0.9], [1.2, 0.1]])], np.eye(2)),
+            rng.standard_normal((300, 2)),
+        ),
+        "ets": (
+            statespace.exponential_smoothing(0.5, 1.0, 0.09, 0.18, period=4),
+            rng.standard_normal(300).cumsum(),
+        ),
+    }
+
+
+@pytest.mark.parametrize("gap", [0, 4])
+@pytest.mark.parametrize("name", known_exactly())
+def test_states_that_the_filter_comes_to_know(name, gap):
+    model, y = known_exactly()[name]
+    y[40 : 40 + gap] = np.nan
+    found, expected = (statespace.kalman_smoother(y, *model, method=m) for m in (None, "composed"))
+    size = np.abs(expected.smoothed_state_cov).max()
+    np.testing.assert_allclose(found.smoothed_state_cov, expected.smoothed_state_cov, atol=1e-9 * size)
+    assert np.all(np.isfinite(statespace.Analysis(model, y).signal.std_error))

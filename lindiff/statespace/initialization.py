@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
-from lindiff.linalg._matrices import hermitian_part
+from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.scipy.linalg import solve_discrete_lyapunov
 from lindiff.statespace.model import real
 
-__all__ = ["stationary_initialization"]
+__all__ = ["refuse_unstable", "stationary_initialization"]
 
 
 def stationary_initialization(
@@ -42,7 +42,7 @@ def stationary_initialization(
 
     Notes
     -----
-    `lindiff.scipy.linalg.solve_discrete_lyapunov`, about 40n³ flops; the gradient is one more such equation.
+    `lindiff.scipy.linalg.solve_discrete_lyapunov`, twice about 40n³ flops; the gradient is as much again.
 
     Examples
     --------
@@ -65,13 +65,7 @@ def stationary_initialization(
             f"{name}: state_cov of shape {Q.shape} does not fit transition of shape {A.shape}: "
             f"write it as ({n}, {n}), (1, {n}, {n}) or (S, 1, {n}, {n})"
         )
-    radii = np.max(np.abs(np.linalg.eigvals(on_host(A))), axis=-1, initial=0.0)
-    if not np.all(radii < 1):
-        raise ValueError(
-            f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "
-            f"needs all of them inside the unit circle; give initial_state and initial_state_cov otherwise, "
-            f"or write diffuse=True"
-        )
+    refuse_unstable(name, A)
     P = _stationary_cov(A, hermitian_part(Q))
     dtype = np.result_type(A.dtype, Q.dtype)
     P = hermitian_part(P if P.dtype == dtype else P.astype(dtype))
@@ -88,10 +82,25 @@ def stationary_initialization(
     return np.linalg.solve(equations, np.broadcast_to(c[..., None], (*lead, n, 1)))[..., 0], P
 
 
+def refuse_unstable(name: str, A: Any) -> None:
+    """Raise a ValueError where a transition has an eigenvalue of size 1 or more."""
+    radii = np.max(np.abs(np.linalg.eigvals(on_host(A))), axis=-1, initial=0.0)
+    if not np.all(radii < 1):
+        raise ValueError(
+            f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "
+            f"needs all of them inside the unit circle; give initial_state and initial_state_cov otherwise, "
+            f"or write diffuse=True"
+        )
+
+
 def _stationary_cov(A: Any, Q: Any) -> Any:
-    """The solution of ``P = A P Aᵀ + Q``; on a GPU, without a Schur form, by n² equations, 2n⁶/3 flops."""
+    """The solution of ``P = A P Aᵀ + Q``; on a GPU, without a Schur form, by n² equations, 2n⁶/3 flops.
+
+    The bilinear transformation loses digits near the unit circle, which one refinement gives back.
+    """
     if foreign(A) is None:
-        return solve_discrete_lyapunov(A, Q)
+        P = solve_discrete_lyapunov(A, Q)
+        return P + solve_discrete_lyapunov(A, hermitian_part(A @ P @ transposed(A) + Q - P))
     n, lead = A.shape[-1], np.broadcast_shapes(A.shape[:-2], Q.shape[:-2])
     squared = np.reshape(A[..., :, None, :, None] * A[..., None, :, None, :], (*A.shape[:-2], n * n, n * n))
     equations = np.broadcast_to(placed(np.eye(n * n, dtype=A.dtype), A) - squared, (*lead, n * n, n * n))

@@ -29,8 +29,7 @@ class Laplace(NamedTuple):
         The inverse of the negative second derivative of the logarithm there.
     log_evidence : float
         The logarithm of the integral that the density would have if it were normal: of the probability of the
-        data, if there are proper priors for all parameters; for covariances and correlations up to the
-        constant that :class:`Posterior` names.
+        data, if there are proper priors for all parameters.
     posterior : Posterior
     """
 
@@ -77,9 +76,8 @@ class Posterior:
 
     Notes
     -----
-    ``log p(y | θ) + log p(θ) + log |∂θ/∂x|`` of the parameters ``θ(x)``.  For covariances and correlations
-    the last term is half the logarithm of the determinant of ``Jᵀ J``, which differs by a constant from that
-    of the entries of one triangle.
+    ``log p(y | θ) + log p(θ) + log |∂θ/∂x|`` of the parameters ``θ(x)``, of covariances and correlations by
+    the entries of one triangle.
 
     Examples
     --------
@@ -120,6 +118,12 @@ class Posterior:
         self.names = labels_of(problem.free)
         self.x, self._tree = ravel(problem.free)
         self.start = problem.constrain(problem.free)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"problem": self._problem}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._begin(state["problem"])
 
     @classmethod
     def of(cls, problem: Problem) -> Posterior:
@@ -175,7 +179,7 @@ class Posterior:
         return Laplace(found.x, 0.5 * (cov + cov.T), float(evidence), self)
 
     def _log_volume(self, free: Any) -> Any:
-        """``½ log det JᵀJ`` of the parameters by the unconstrained numbers."""
+        """``log |J|`` of the parameters by the unconstrained numbers."""
         parts = [
             _log_volume(self._problem.transforms[name].constrain, x)
             for name, x in free.items()
@@ -188,7 +192,11 @@ def _log_volume(constrain: Callable[[Any], Any], x: Any) -> Any:
     n = int(np.size(x))
     if not n:
         return 0.0
-    J = np.reshape(jacobian(constrain)(x), (-1, n))
+    J = jacobian(constrain)(x)
+    if np.ndim(J) == 3 and J.shape[0] == J.shape[1] and J.shape[0] ** 2 > n:  # symmetric, or a correlation
+        p = len(J)
+        J = J[np.tril_indices(p, 0 if n == p * (p + 1) // 2 else -1)]
+    J = np.reshape(J, (-1, n))
     if J.shape[0] == n:
         return np.linalg.slogdet(J)[1]
     return 0.5 * np.linalg.slogdet(J.T @ J)[1]

@@ -16,7 +16,7 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.scipy.optimize._flat import Flat
 from lindiff.scipy.optimize._running import Running
-from lindiff.statespace.answers import labelled
+from lindiff.statespace.answers import labelled, own
 from lindiff.statespace.columns import refuse_other_dates
 from lindiff.statespace.defaults import completed, size_of_noise
 from lindiff.statespace.likelihood import loglikelihood
@@ -77,9 +77,9 @@ class Problem:
                 f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
                 "{'level_var': 1.0, 'obs_var': 1.0}"
             )
+        self.given = y = own(y)
         self._panel = PartitionedPanel(y) if is_partitioned(y) else None
         data, labels = labelled("fit", y if self._panel is None else self._panel.first)
-        self.given = y
         self.count = int(np.sum(~np.isnan(value(data)))) if self._panel is None else self._panel.count
         if not self.count:
             raise ValueError("fit: y has no observations, all of it is NaN or it is empty")

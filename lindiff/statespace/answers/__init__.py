@@ -16,7 +16,7 @@ from lindiff.statespace.answers.analysis import Analysis, Forecast, ResidualTest
 from lindiff.statespace.answers.bands import Band
 from lindiff.statespace.answers.contributions import ComponentBands
 from lindiff.statespace.answers.disturbances import Disturbances
-from lindiff.statespace.answers.labels import labelled
+from lindiff.statespace.answers.labels import labelled, own
 from lindiff.statespace.answers.news import News
 from lindiff.statespace.answers.tables import Section, Summary
 
@@ -31,4 +31,5 @@ __all__ = [
     "Section",
     "Summary",
     "labelled",
+    "own",
 ]

@@ -18,7 +18,7 @@ from lindiff.statespace.answers.disturbances import Disturbances, disturbances, 
 from lindiff.statespace.answers.expectation import PARTS, maximized
 from lindiff.statespace.answers.extending import varying
 from lindiff.statespace.answers.kinds import Kind, kind_of
-from lindiff.statespace.answers.labels import Labels, labelled
+from lindiff.statespace.answers.labels import Labels, labelled, own
 from lindiff.statespace.answers.news import News, newly_observed, weights
 from lindiff.statespace.answers.observations import expected_observations, imputed
 from lindiff.statespace.answers.residuals import standardized
@@ -133,6 +133,7 @@ class Analysis:
     def _hold(self, model: Model | NonlinearModel, y: Any, filter: Any) -> None:
         """Keep what the answers are from."""
         self._kind: Kind = kind_of("Analysis", model, filter)
+        y = own(y)
         data, labels = labelled("Analysis", y)
         if isinstance(model, Model):
             refuse_other_dates(

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lindiff.core.variable import Variable
 from lindiff.statespace.columns import like
 from lindiff.statespace.model import real
 from lindiff.statespace.partitioned import is_partitioned
 
-__all__ = ["Labels", "labelled"]
+__all__ = ["Labels", "labelled", "own"]
 
 NO_FREQUENCY = (
     "The dates have no frequency: forecasts are numbered, and every step counts the same unless the model "
@@ -140,6 +141,16 @@ class Labels(NamedTuple):
         return int(found.start if isinstance(found, slice) else found)
 
 
+def own(y: Any) -> Any:
+    """A copy of data that the caller may write to later."""
+    if is_partitioned(y) or type(y) is Variable or not hasattr(y, "copy"):
+        return y
+    kept = y.copy()
+    if type(y).__module__.partition(".")[0] == "pandas":
+        kept.index = y.index  # which nobody can change
+    return kept
+
+
 def labelled(name: str, y: Any) -> tuple[Any, Labels]:
     """Data as an array (T,) or (T, p), and its labels.
 
@@ -172,6 +183,8 @@ def labelled(name: str, y: Any) -> tuple[Any, Labels]:
 def _of_pandas(name: str, y: Any) -> tuple[Any, Labels]:
     single = y.ndim == 1
     columns = (None if y.name is None else (y.name,)) if single else tuple(y.columns)
+    if not single and not y.columns.is_unique:
+        raise ValueError(f"{name}: y has several columns of one name, {list(y.columns)}: give each its own")
     rows, notes = _checked(y.index, name)
     kinds = {y.dtype} if single else set(y.dtypes)
     if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):

@@ -16,7 +16,7 @@ from lindiff.kernels.chandrasekhar import is_surely_stationary
 from lindiff.statespace.autocovariances import Process, states_of, stationary_cov
 from lindiff.statespace.builders._arguments import check_integer, check_shape, reals
 from lindiff.statespace.components import Component
-from lindiff.statespace.initialization import stationary_initialization
+from lindiff.statespace.initialization import refuse_unstable, stationary_initialization
 from lindiff.statespace.model import Model
 
 __all__ = ["arma", "sarima"]
@@ -46,7 +46,7 @@ def arma(ar: Any, ma: Any, innovation_var: Any, obs_var: Any = 0.0) -> Model:
     Notes
     -----
     Durbin & Koopman (2012), eq. 3.17.  The stationary distribution comes from the autocovariances, 2/3 n³
-    flops for n states; near a unit root from a discrete Lyapunov equation, 40n³.
+    flops for n states.
 
     Examples
     --------
@@ -202,7 +202,9 @@ def _stationary_start(
 ) -> tuple[Any, Any]:
     """Mean and covariance of the states of an autoregressive moving average."""
     of_numpy = all(type(value(x)) is np.ndarray and x.dtype == np.float64 for x in (ar, ma, transition))
-    if of_numpy and is_surely_stationary(np.ascontiguousarray(value(ar))):
+    if of_numpy:
+        if not is_surely_stationary(np.ascontiguousarray(value(ar))):
+            refuse_unstable("stationary_initialization", transition)
         return np.zeros(len(transition)), innovation_var * stationary_cov(ar, ma)
     return stationary_initialization(transition, state_cov)
 

@@ -7,6 +7,9 @@ the filtered state has of them, X⁺ the covariance of the next state with them)
 
     J = P_f Aᵀ P⁻¹,   G = I - J A,   D = G M_f,
     V = G P_f Gᵀ + J (Q + V⁺) Jᵀ + J X⁺ Dᵀ + D X⁺ᵀ Jᵀ + D Σ Dᵀ,     X = J X⁺ + D Σ.
+
+Where the filter comes to know states exactly, P is nearly singular, and J may be little but rounding: errors
+grow from step to step then.  Bounds of both ways are followed, and the way with the smaller one holds.
 """
 
 from __future__ import annotations
@@ -21,6 +24,13 @@ __all__ = ["restore"]
 
 # A variance of no more of the filter's than this has lost twelve bits, and may have lost twice as many.
 LOST = 2.0**-12
+
+# Roundings of the filter's variance that the way by (r, N) may have made, and of it both ways may be apart.
+ROUNDINGS = 2.0**8
+APART = 2.0**-20
+
+# With errors of no more than this of a variance it has its digits.
+SURE = 2.0**-36
 
 
 def restore(
@@ -53,24 +63,36 @@ def restore(
     if after is None:
         last, after = T - 2, V[-1]
     first = int(np.argmax(lost))
-    following = after
+    following, unit = after, np.finfo(V.dtype).eps
+    bound = unit * np.abs(after)
     for t in range(last, first - 1, -1):
         if lost[t] or cov.size:
             step = A[min(t, len(A) - 1)], Q[min(t, len(Q) - 1)]
-            found, X = _before(P_f[t], *step, M_f[t], following, X, cov)
-            if lost[t]:
+            found, X, bound = _before(P_f[t], *step, M_f[t], following, X, cov, bound, unit)
+            is_near = np.abs((found - V[t]).diagonal()) <= APART * size[t]
+            least = np.maximum(ROUNDINGS * unit * size[t], SURE * np.abs(found.diagonal()))
+            holds = np.all(is_near) and np.all(bound.diagonal() <= least)
+            if cov.size and not holds:  # X cannot begin anew
+                break
+            if lost[t] and holds:
                 V[t] = found
-        following = V[t]
+                following = found
+                continue
+        deviations = np.sqrt(np.maximum(size[t], 0))
+        following, bound = V[t], ROUNDINGS * unit * np.outer(deviations, deviations)
 
 
-def _before(P_f: Any, A: Any, Q: Any, M_f: Any, V: Any, X: Any, cov: Any) -> tuple[Any, Any]:
-    """V and X of a step from those of the next one."""
+def _before(
+    P_f: Any, A: Any, Q: Any, M_f: Any, V: Any, X: Any, cov: Any, bound: Any, unit: float
+) -> tuple[Any, Any, Any]:
+    """V and X of a step from those of the next one, and a bound of the errors from that of V there."""
     J = _solved(A @ P_f @ A.T + Q, A @ P_f).T
     G = np.eye(len(A)) - J @ A
     D = G @ M_f
     crossed = J @ X @ D.T
     V = G @ P_f @ G.T + J @ (Q + V) @ J.T + crossed + crossed.T + D @ cov @ D.T
-    return 0.5 * (V + V.T), J @ X + D @ cov
+    bound = np.abs(J) @ bound @ np.abs(J.T) + unit * np.abs(V)
+    return 0.5 * (V + V.T), J @ X + D @ cov, bound
 
 
 def _solved(P: Any, B: Any) -> Any:

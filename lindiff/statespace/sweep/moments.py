@@ -111,7 +111,7 @@ def _full(R: Any) -> Any:
 def smoother_moments(system: System, name: str) -> tuple[Any, ...]:
     """The fields of `SmootherResult` with an axis of series."""
     arrays, plan = planned(system, name)
-    if not system.is_plain and plan.kind is not Sweeps:
+    if not system.is_plain and (plan.kind is not Sweeps or _are_badly_determined(system, plan)):
         return composed.smoother_moments(system, name)
     sweeps = settled(plan, partial(plan.kind, tuple(map(value, arrays))), plan.kind.sums)
     if plan.kind is Sweeps:
@@ -119,6 +119,12 @@ def smoother_moments(system: System, name: str) -> tuple[Any, ...]:
         return from_sums(sums, system), states, _of_each_series(covs, plan)
     sums = sweeps.sums()
     return from_sums(sums, system), *_each_smoothed(sweeps, *sums[1:3])
+
+
+def _are_badly_determined(system: System, plan: Plan) -> bool:
+    """Whether no data determine the diffuse states well: what cancels in derivatives takes their digits."""
+    T = system.y.shape[1]
+    return bool(plan.diffuse) and any(plan.steps_to_collapse(series, T) == T for series, _ in plan.groups)
 
 
 def _smoothed(sweeps: Sweeps) -> tuple[Any, Any]:
