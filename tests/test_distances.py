@@ -39,6 +39,20 @@ def test_the_derivative_is_zero_at_distance_zero(metric):
     assert np.all(np.isfinite(ld.jacobian(lambda X: distance.pdist(X, metric, **given))(X)))
 
 
+def test_distributions_that_are_one():
+    """Rows that are near each other, equal, or equal but for their unit."""
+    P = np.random.default_rng(0).uniform(0.1, 1, (3, 4))
+    P = np.vstack([P, P[:1], 2 * P[1:2], [[0.0, 1.0, 2.0, 0.0]]])
+    of = lambda P: np.sum(np.exp(-distance.cdist(P, P, "jensenshannon")))
+    near = P[:1] * (1 + 1e-7 * np.array([1.0, -2.0, 0.5, 3.0]))
+    assert np.all(np.isfinite(ld.grad(of)(P[:5])))
+    np.testing.assert_array_equal(ld.grad(of)(P[[0, 0]]), 0.0)
+    to_near = ld.jvp(lambda Q: distance.cdist(Q, near, "jensenshannon"), (P[:1],), (P[:1] - near,))
+    np.testing.assert_allclose(to_near[1], to_near[0], rtol=1e-2)  # a cone; SciPy's value has few digits
+    value = ld.vjp(lambda P: distance.cdist(P, P, "jensenshannon"), P)[0]
+    np.testing.assert_allclose(value, scipy.spatial.distance.cdist(P, P, "jensenshannon"), atol=1e-7)
+
+
 def test_kernel_matrices_have_second_derivatives_on_the_diagonal():
     def energy(scale, X):
         return np.sum(np.exp(-distance.cdist(X / scale, X / scale, "sqeuclidean")))

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from lindiff.gp import Poisson
 from lindiff.gp.estimators import (
     BayesianLinearRegression,
     GaussianProcessClassifier,
@@ -256,3 +257,25 @@ def test_noise_of_the_process_is_one_of_new_points():
     np.testing.assert_allclose(ours.predict_proba(new), other.predict_proba(new), atol=1e-3)
     latent = other.base_estimator_.latent_mean_and_variance(new)
     np.testing.assert_allclose(ours.latent_mean_and_variance(new), latent, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e-5, 1.0, 1e6])
+@pytest.mark.parametrize("kind", [GaussianProcessRegressor, SparseGaussianProcessRegressor])
+def test_targets_in_other_units_without_a_kernel(kind, unit):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(0, 6, (40, 1))
+    y = np.sin(X[:, 0]) + 0.05 * rng.standard_normal(40)
+    options = {"n_inducing": 15, "random_state": 0} if kind is SparseGaussianProcessRegressor else {}
+    found = kind(**options).fit(X, unit * y).predict([[np.pi / 2]]) / unit
+    np.testing.assert_allclose(found, kind(**options).fit(X, y).predict([[np.pi / 2]]), rtol=1e-2)
+
+
+def test_masks_other_likelihoods_and_kernels_that_are_not_there():
+    X, y = np.linspace(0, 6, 20)[:, None], np.arange(20) % 2
+    model = GaussianProcessRegressor(RBF(), alpha=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="points are masked"):
+        model.predict(np.ma.array([[1.0]], mask=[[True]]))
+    with pytest.raises(TypeError, match="likelihood is of two classes, as Bernoulli, and not Poisson"):
+        GaussianProcessClassifier(likelihood=Poisson()).fit(X, y)
+    with pytest.raises(ValueError, match="there is no kernel to set kernel__length_scale of"):
+        GaussianProcessRegressor().set_params(kernel__length_scale=1.0)

@@ -553,3 +553,24 @@ def test_points_that_differ_by_rounding(nu):
         return gp.log_marginal_likelihood(Matern(scale, nu=nu) + WhiteKernel(0.1), t, y)
 
     check_grads(density, (1.0,), order=2, rtol=1e-5)
+
+
+def test_what_is_no_covariance_function():
+    X = np.eye(2)
+    for wrong, says in [
+        (lambda: RBF() ** -1, "to the power -1 is no covariance function"),
+        (lambda: -1.0 * RBF(), "the factor or summand -1.0"),
+        (lambda: kernels.ConstantKernel(np.ones(2))(X), r"constant_value is a number, got shape \(2,\)"),
+        (lambda: kernels.Coregionalized(RBF())(X), r"W is \(P, r\) and kappa \(P,\)"),
+        (lambda: kernels.Coregionalized(RBF(), X, np.ones(3))(X), r"got shapes \(2, 2\) and \(3,\)"),
+    ]:
+        with pytest.raises(ValueError, match=says):
+            wrong()
+    assert sum([RBF(), RBF()]).n_dims == 2
+
+    class InColumns(RBF):
+        def variances(self, F):
+            return np.ones((len(F), 1))
+
+    with pytest.raises(ValueError, match=r"variances gives shape \(3, 1\) for 3 points"):
+        InColumns().diag(np.ones((3, 2)))

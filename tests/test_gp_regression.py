@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 
@@ -358,3 +359,17 @@ def test_masked_numbers():
             gp.condition(gp.kernels.RBF(), x, y, 0.1)
     shown = np.ma.masked_greater(np.arange(4.0), 5.0)
     assert type(gp.condition(gp.kernels.RBF(), shown, shown, 0.1).mean(shown)) is np.ndarray
+
+
+def test_masks_series_and_negative_noise():
+    X, y = np.linspace(0, 3, 6), np.sin(np.linspace(0, 3, 6))
+    masked = np.ma.array(np.ones(6), mask=np.arange(6) == 2)
+    for wrong in (lambda: gp.condition(RBF(), X, y, masked), lambda: gp.condition(RBF(), X, y, 0.1, masked)):
+        with pytest.raises(ValueError, match="are masked"):
+            wrong()
+    means = pd.Series(0.5 * X)
+    for mean in (means, lambda X: pd.Series(0.5 * X[:, 0])):
+        found = gp.log_marginal_likelihood(RBF(), X, y, 0.1, mean)
+        assert found == gp.log_marginal_likelihood(RBF(), X, y, 0.1, means.to_numpy())
+    with pytest.raises(ValueError, match="noise is a variance, and not negative"):
+        gp.condition(RBF(), X, y, 0.1).std(X, noise=-5.0)

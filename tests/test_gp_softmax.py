@@ -175,3 +175,10 @@ def test_derivatives_by_a_variance_of_zero():
         return ld.grad(lambda var: np.sum(LIKELIHOOD.expected_log_density(mean, var, Y[:2])))(var)
 
     np.testing.assert_allclose(slopes(0.0), slopes(1e-8), rtol=1e-5, atol=1e-7)
+
+
+def test_means_and_variances_in_integers():
+    mean, var, y = np.array([[0, 1, 3]]), np.full((1, 3), 4), np.array([2])
+    found = LIKELIHOOD.expected_log_density(mean, var, y)
+    np.testing.assert_allclose(found, LIKELIHOOD.expected_log_density(1.0 * mean, 1.0 * var, y), rtol=1e-14)
+    np.testing.assert_allclose(found, -0.7726, atol=1e-4)

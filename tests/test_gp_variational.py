@@ -175,3 +175,15 @@ def test_derivatives_of_expected_log_densities(likelihood):
     check_grads(density, (mean, var), order=2, rtol=1e-5)
     slope = ld.grad(lambda var: np.sum(density(mean, var)))
     np.testing.assert_allclose(slope(np.zeros(3)), slope(np.full(3, 1e-7)), rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_means_and_variances_in_integers(name):
+    likelihood, _ = CASES[name]
+    mean, var, y = np.array([0, 3]), np.array([4, 1]), np.array([1, 1])
+    for method in ("expected_log_density", "expected"):
+        given = (y,) if method != "expected" else ()
+        found, expected = (
+            getattr(likelihood, method)(mean.astype(kind), var.astype(kind), *given) for kind in (int, float)
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-14)

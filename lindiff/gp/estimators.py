@@ -31,9 +31,10 @@ from lindiff.gp.fitting import fit, inducing_points, kernel_for
 from lindiff.gp.hyperparameters import Hyperparameters, with_values
 from lindiff.gp.kernels import CompoundKernel, Kernel
 from lindiff.gp.kernels.translated import from_sklearn
-from lindiff.gp.likelihoods import Bernoulli
+from lindiff.gp.likelihoods import Bernoulli, Gaussian, Poisson, StudentT
 from lindiff.gp.points import own, unmasked
 from lindiff.gp.regression import condition, log_marginal_likelihood
+from lindiff.gp.softmax import Softmax
 from lindiff.gp.sparse import condition_sparse, sparse_bound
 from lindiff.transforms.reverse import value_and_grad
 
@@ -43,6 +44,10 @@ __all__ = [
     "GaussianProcessRegressor",
     "SparseGaussianProcessRegressor",
 ]
+
+
+# What is added to diagonals by default, in units of the targets where the kernel has those, too.
+JITTER = 1e-10
 
 
 class _OfKernel(BaseEstimator):
@@ -62,6 +67,8 @@ class _OfKernel(BaseEstimator):
         if isinstance(self.kernel, Kernel):
             inner = {name.removeprefix("kernel__"): x for name, x in of_kernel.items()}
             self.kernel = with_values(self.kernel, inner)
+        elif of_kernel and self.kernel is None:
+            raise ValueError(f"{type(self).__name__}: there is no kernel to set {', '.join(of_kernel)} of")
         elif of_kernel:
             super().set_params(**of_kernel)
         return self
@@ -113,6 +120,9 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
         self._y_train_mean, self._y_train_std = mean, std
         self.X_train_, self.y_train_ = X, (y - mean) / std
         kernel = kernel_for(X, self.y_train_) if self.kernel is None else own(from_sklearn(self.kernel))
+        self._alpha = self.alpha
+        if self.kernel is None and np.ndim(self.alpha) == 0 and self.alpha == JITTER:
+            self._alpha = JITTER * (np.mean(np.var(self.y_train_, axis=0)) or 1.0)
         self.kernel_ = self._found(kernel)
         self._posterior = self._conditioned()
         self.log_marginal_likelihood_value_ = float(self._found_log_likelihood())
@@ -190,7 +200,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         if not hasattr(self, "X_train_"):
             return self._predicted_before(X, return_std, return_cov)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, unmasked("points", X), reset=False, dtype=np.float64)
         scale, posterior = self._y_train_std, self._posterior
         noise = self.kernel_.noise(self.kernel_.features(X))
         if return_cov:
@@ -244,7 +254,8 @@ class GaussianProcessRegressor(_Regressor):
         :func:`lindiff.gp.kernel_for` the data less their mean, with noise; scikit-learn's default is fixed
         instead.
     alpha : float or (n,) array
-        Variance of noise that is added to the kernel's.
+        Variance of noise that is added to the kernel's; the default is one of targets of variance one where
+        there is no kernel.
     optimizer : "fmin_l_bfgs_b", callable or None
         Of the kernel's numbers; None leaves them as they are, a callable is called with
         ``(obj_func, initial_theta, bounds=bounds)`` and returns theta and the value there.
@@ -283,7 +294,7 @@ class GaussianProcessRegressor(_Regressor):
         self,
         kernel: Any = None,
         *,
-        alpha: Any = 1e-10,
+        alpha: Any = JITTER,
         optimizer: Any = "fmin_l_bfgs_b",
         n_restarts_optimizer: int = 0,
         normalize_y: bool = False,
@@ -313,17 +324,17 @@ class GaussianProcessRegressor(_Regressor):
             self.X_train_,
             self.y_train_,
             kernel,
-            self.alpha,
+            self._alpha,
             restarts=self.n_restarts_optimizer,
             rng=_seed(self.random_state),
         )
         return found.kernel
 
     def _log_likelihood(self, kernel: Kernel) -> Any:
-        return log_marginal_likelihood(kernel, self.X_train_, self.y_train_, self.alpha)
+        return log_marginal_likelihood(kernel, self.X_train_, self.y_train_, self._alpha)
 
     def _conditioned(self) -> Any:
-        return condition(self.kernel_, self.X_train_, self.y_train_, self.alpha)
+        return condition(self.kernel_, self.X_train_, self.y_train_, self._alpha)
 
     def _found_log_likelihood(self) -> Any:
         return self._posterior.log_marginal_likelihood()
@@ -369,7 +380,7 @@ class SparseGaussianProcessRegressor(_Regressor):
         n_inducing: int = 100,
         inducing: Any = None,
         fixed_inducing: bool = False,
-        alpha: float = 1e-10,
+        alpha: float = JITTER,
         optimizer: Any = "fmin_l_bfgs_b",
         n_restarts_optimizer: int = 0,
         normalize_y: bool = False,
@@ -389,7 +400,7 @@ class SparseGaussianProcessRegressor(_Regressor):
                 self.X_train_,
                 self.y_train_,
                 kernel,
-                self.alpha,
+                self._alpha,
                 inducing=inducing,
                 fixed_inducing=self.fixed_inducing,
                 restarts=self.n_restarts_optimizer,
@@ -405,10 +416,11 @@ class SparseGaussianProcessRegressor(_Regressor):
         return kernel if self.optimizer is None else self._by_optimizer(kernel)
 
     def _log_likelihood(self, kernel: Kernel) -> Any:
-        return sparse_bound(kernel, self.X_train_, self.y_train_, self.inducing_points_, self.alpha)
+        return sparse_bound(kernel, self.X_train_, self.y_train_, self.inducing_points_, self._alpha)
 
     def _conditioned(self) -> Any:
-        return condition_sparse(self.kernel_, self.X_train_, self.y_train_, self.inducing_points_, self.alpha)
+        X, y, Z = self.X_train_, self.y_train_, self.inducing_points_
+        return condition_sparse(self.kernel_, X, y, Z, self._alpha)
 
 
 class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
@@ -496,6 +508,11 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
                 f"class (only class {self.classes_[0]} is present)"
             )
         likelihood = Bernoulli() if self.likelihood is None else self.likelihood
+        if isinstance(likelihood, (Gaussian, Poisson, Softmax, StudentT)):
+            raise TypeError(
+                f"likelihood is of two classes, as Bernoulli, and not {type(likelihood).__name__}; several "
+                f"classes are told apart one by one"
+            )
         self._approximation = approximation_by(self.approximation)
         sought = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         starts: list[Kernel] = [self._start(X)] * len(sought)
@@ -581,13 +598,13 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
         check_is_fitted(self)
         if len(self._posteriors) > 1:
             raise ValueError("latent_mean_and_variance is for two classes")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, unmasked("points", X), reset=False, dtype=np.float64)
         return self._posteriors[0].observed_mean_and_var(X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of classes at points: (m, c)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, unmasked("points", X), reset=False, dtype=np.float64)
         found = np.stack([posterior.expected(X) for posterior in self._posteriors], axis=1)
         if found.shape[1] == 1:
             return np.concatenate([1 - found, found], axis=1)
@@ -667,7 +684,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected targets (m,), and with `return_std` their standard deviations, noise included."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, unmasked("points", X), reset=False, dtype=np.float64)
         mean = X @ self.coef_ + self.intercept_
         if not return_std:
             return mean

@@ -82,8 +82,8 @@ class Likelihood:
 
 
 def _beside(x: Any, constant: Any) -> Any:
-    """Nodes or weights as an array of x's library and dtype."""
-    return placed(constant.astype(x.dtype), x)
+    """Nodes or weights as an array of x's library, and of its dtype where that is of real numbers."""
+    return placed(constant.astype(x.dtype if x.dtype.kind == "f" else np.float64), x)
 
 
 def _expectation(function: Callable[..., Any], mean: Any, var: Any, *given: Any) -> Any:

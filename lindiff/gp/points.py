@@ -25,6 +25,8 @@ def as_points(X: Any, like: Any = None) -> Any:
         For what are no real numbers.
     """
     X = as_array(unmasked("points", X.to_numpy() if hasattr(X, "to_numpy") else X))
+    if not isinstance(X.dtype, np.dtype):
+        raise TypeError(f"points are an array of NumPy's or CuPy's, not of {type(X).__module__}")
     if X.dtype.kind not in "fiub":
         raise TypeError(f"points are real numbers, got dtype {X.dtype}")
     X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(np.float64)

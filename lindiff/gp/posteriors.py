@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import placed
+from lindiff.core.variable import value
 from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood, noise_of
-from lindiff.gp.points import as_points
+from lindiff.gp.points import as_points, unmasked
 
 __all__ = ["LatentPosterior", "LikelihoodPosterior", "mean_at"]
 
@@ -23,7 +24,8 @@ IN_ONE_BLOCK = 2**21  # covariances of new points with all data that predictions
 def mean_at(name: str, X: Any, y: Any, mean: Any) -> Any:
     """The mean of a process at points (n, d), a number or like y."""
     mean = 0.0 if mean is None else mean(X) if callable(mean) else mean
-    mean = np.stack(mean) if isinstance(mean, (list, tuple)) else mean
+    mean = np.stack(mean) if isinstance(mean, (list, tuple)) else unmasked("means", mean)
+    mean = mean.to_numpy() if hasattr(mean, "to_numpy") else mean
     if np.ndim(mean) and np.shape(mean) != np.shape(y):
         raise ValueError(
             f"{name}: mean of shape {np.shape(mean)} for y of shape {np.shape(y)}; a function takes "
@@ -118,6 +120,8 @@ class LatentPosterior:
 
     def _added(self, noise: Any) -> Any:
         if not isinstance(noise, bool | np.bool_):
+            if not np.all(np.greater_equal(value(noise), 0)):
+                raise ValueError(f"noise is a variance, and not negative: got {value(noise)}")
             return noise
         if np.ndim(self.noise):
             raise ValueError(

@@ -12,7 +12,7 @@ from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor, with_jitter
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.points import as_observations, as_points, own
+from lindiff.gp.points import as_observations, as_points, own, unmasked
 from lindiff.gp.posteriors import LatentPosterior, mean_at
 from lindiff.linalg import gp_logpdf, potri, sumlogdiag, trsm
 from lindiff.rules._common import as_array
@@ -93,6 +93,7 @@ def residuals(name: str, X: Any, y: Any, mean: Any) -> Any:
 
 def known_noise(noise_var: Any, count: int) -> Any:
     """Variances of noise, one or one for each of so many observations; raises ValueError for others."""
+    noise_var = unmasked("variances of noise", noise_var)
     noise_var = as_array(noise_var) if np.ndim(noise_var) else noise_var
     if np.ndim(noise_var) and np.shape(noise_var) != (count,):
         raise ValueError(

@@ -94,6 +94,7 @@ class Softmax(Likelihood):
 
 def _expected_logsumexp(mean: Any, var: Any) -> Any:
     """``E log Σ exp(f_c)`` of independent f of these means and variances (..., C)."""
+    mean, var = (x if x.dtype.kind == "f" else x.astype(np.float64) for x in (mean, var))
     std = std_of(var)
     greatest = np.max(value(mean), axis=-1, keepdims=True)
     mean = mean - greatest

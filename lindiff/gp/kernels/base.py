@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, value
 from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.hyperparameters import Parameterized
@@ -113,6 +113,11 @@ class Kernel(Parameterized):
         found, first = self.variances(F), pytree.flatten(F)[0][0]
         if np.shape(found) == first.shape[:1] and found.dtype.kind == "f":
             return found
+        if np.shape(found) not in ((), (1,), first.shape[:1]):
+            raise ValueError(
+                f"{type(self).__name__}.variances gives shape {np.shape(found)} for {len(first)} points: it "
+                f"is a number for each, ({len(first)},)"
+            )
         return found + np.zeros(len(first), first.dtype, like=first)
 
     # -- others made of it --------------------------------------------------------------------------------
@@ -121,6 +126,8 @@ class Kernel(Parameterized):
         return Sum(self, as_kernel(other))
 
     def __radd__(self, other: Any) -> Kernel:
+        if isinstance(other, int) and other == 0:  # sum([...]) begins with it
+            return self
         return Sum(as_kernel(other), self)
 
     def __mul__(self, other: Any) -> Kernel:
@@ -130,6 +137,8 @@ class Kernel(Parameterized):
         return Product(as_kernel(other), self)
 
     def __pow__(self, exponent: float) -> Kernel:
+        if exponent < 0:
+            raise ValueError(f"a kernel to the power {exponent} is no covariance function")
         return Exponentiation(self, exponent)
 
     def on(self, columns: int | Sequence[int]) -> Kernel:
@@ -181,6 +190,8 @@ def as_kernel(x: Any) -> Kernel:
     if isinstance(x, Kernel):
         return x
     if isinstance(x, (int, float, np.generic, np.ndarray, Variable)) and np.ndim(x) == 0:
+        if value(x) < 0:
+            raise ValueError(f"a kernel is no covariance function with the factor or summand {value(x)}")
         return ConstantKernel(x)
     raise TypeError(f"a kernel is added to, or multiplied by, a kernel or a number, not a {type(x).__name__}")
 
@@ -212,9 +223,13 @@ class ConstantKernel(Kernel):
         return X[:, :0]
 
     def between(self, F: Any, G: Any) -> Any:
-        return self.constant_value
+        return self.variances(F)
 
     def variances(self, F: Any) -> Any:
+        if np.ndim(self.constant_value):
+            raise ValueError(
+                f"ConstantKernel: constant_value is a number, got shape {np.shape(self.constant_value)}"
+            )
         return self.constant_value
 
 

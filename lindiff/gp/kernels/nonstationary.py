@@ -103,6 +103,11 @@ class Coregionalized(Kernel):
     column: int = field(default=-1, metadata=STATIC)
 
     def features(self, X: Any) -> Any:
+        if np.ndim(self.W) != 2 or np.shape(self.kappa) != np.shape(self.W)[:1]:
+            raise ValueError(
+                f"Coregionalized: W is (P, r) and kappa (P,) for P outputs, got shapes {np.shape(self.W)} "
+                f"and {np.shape(self.kappa)}"
+            )
         outputs, column = value(X[:, self.column]), self.column % X.shape[1]
         count = np.shape(self.W)[0]
         if not np.all((outputs >= 0) & (outputs < count) & (outputs == np.floor(outputs))):

@@ -72,13 +72,18 @@ def _jensenshannon(u: Any, v: Any, base: Any = None) -> Any:
     """√(½ Σ p log(p/m) + q log(q/m)), of the means m of two distributions, which u and v are scaled to."""
     p, q = (x / np.sum(x, axis=-1, keepdims=True) for x in (u, v))
     m = (p + q) / 2.0
+    both = np.greater(value(p), 0) & np.greater(value(q), 0)
+    # with p = m (1 + d) and q = m (1 - d) nothing cancels where these are near each other
+    d = np.where(both, p - q, 0.0) / np.where(both, p + q, 1.0)
+    squared = np.sum(m * (d * np.arctanh(d) + 0.5 * np.log1p(-d * d)), axis=-1)
 
-    def divergence(p: Any) -> Any:
-        positive = np.greater(value(p), 0)
+    def alone(p: Any) -> Any:
+        """Where the other distribution has nothing."""
+        positive = np.greater(value(p), 0) & ~both
         ratio = np.where(positive, p, 1.0) / np.where(positive, m, 1.0)
-        return np.sum(p * np.log(ratio), axis=-1)
+        return np.sum(np.where(positive, p, 0.0) * np.log(ratio), axis=-1)
 
-    squared = (divergence(p) + divergence(q)) / 2.0
+    squared = squared + (alone(p) + alone(q)) / 2.0
     return np.sqrt(squared if base is None else squared / np.log(base))
 
 
