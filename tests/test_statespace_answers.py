@@ -557,3 +557,11 @@ def test_one_series_of_several_is_drawn(panel):
         found.plot_components(series="c")
     with pytest.raises(ValueError, match="news: series=2 is none of"):
         found.news(y, 3, series=2)
+
+
+@pytest.mark.parametrize("call", ["forecast", "tests", "impulse_responses"])
+def test_numbers_of_steps_that_are_none(call):
+    analysis = statespace.Analysis(statespace.local_level(1.0, 1.0), np.arange(20.0))
+    for wrong, error, says in [(-1, ValueError, "must not be negative"), (2.5, TypeError, "is an integer")]:
+        with pytest.raises(error, match=f"{call}: .* {says}"):
+            getattr(analysis, call)(wrong)

@@ -274,7 +274,7 @@ class Analysis:
         """
         e = self._residuals.T
         few = min(np.count_nonzero(np.isfinite(row)) for row in e)
-        lags = max(1, min(10, few // 5)) if lags is None else operator.index(lags)
+        lags = max(1, min(10, few // 5)) if lags is None else _count("tests", "lags", lags)
         if few < lags + 2:
             raise ValueError(f"tests: {few} residuals are too few for {lags} lags")
         columns = []
@@ -312,7 +312,7 @@ class Analysis:
         ValueError
             If the model varies with time and nobody says how it goes on.
         """
-        steps, T = operator.index(steps), len(self._y)
+        steps, T = _count("forecast", "steps", steps), len(self._y)
         rows = self._rows_after(steps, model)
         longer = self._kind.longer("forecast", T, steps, exog, rows, model)
         linear = longer.beside(_padded(self._y, T + steps))
@@ -564,7 +564,7 @@ class Analysis:
         A, B = timed.transition[0], timed.design[0]
         shock = _semidefinite_cholesky(timed.state_cov[0]) if orthogonal else np.eye(len(A))
         found = []
-        for _ in range(operator.index(steps) + 1):
+        for _ in range(_count("impulse_responses", "steps", steps) + 1):
             found.append(B @ shock)
             shock = A @ shock
         return np.cumsum(found, axis=0) if cumulative else np.array(found)
@@ -724,6 +724,15 @@ class Analysis:
 
 def _variances(covs: Any) -> Any:
     return np.diagonal(covs, axis1=-2, axis2=-1)
+
+
+def _count(name: str, argument: str, x: Any) -> int:
+    """An integer that is not negative; raises TypeError or ValueError for others."""
+    if isinstance(x, bool) or not isinstance(x, int | np.integer):
+        raise TypeError(f"{name}: {argument} is an integer, got {x!r}")
+    if x < 0:
+        raise ValueError(f"{name}: {argument} must not be negative, got {x}")
+    return operator.index(x)
 
 
 def _padded(y: Any, steps: int) -> Any:
