@@ -52,6 +52,32 @@ def test_the_same_as_a_text(made, text, ranges):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(*given), f(*given))
 
 
+I = np.arange(12)
+CONDITIONS_AS_NUMBERS = {
+    "a factor": (lambda: x[i] * (i == 2), X * (I == 2)),
+    "on the left": (lambda: (i < 2) * x[i], X * (I < 2)),
+    "a summand": (lambda: x[i] + (i < 2), X + (I < 2)),
+    "of a remainder": (lambda: x[i] * (i % 2 == 0), X * (I % 2 == 0)),
+    "where": (lambda: np.where(i == 2, x[i], -x[i]), np.where(I == 2, X, -X)),
+    "where, of numbers": (lambda: x[i] * np.where(i > 2, i, 1.5), X * np.where(I > 2, I, 1.5)),
+    "beside an index": (lambda: x[i] + i * (i < 2), X + I * (I < 2)),
+    "beside numbers": (lambda: x[i] - np.int64(2) * (i < 2) - (i > 4) * 3.0, X - 2 * (I < 2) - 3 * (I > 4)),
+    "of each other": (lambda: x[i] * ((i > 2) & (i < 5)), X * ((I > 2) & (I < 5))),
+    "products": (lambda: (i < 1) * (i < 2) + x[i], (I < 1) + X),
+    "negated": (lambda: x[i] * ~(i < 2) - (i == 3), X * (I >= 2) - (I == 3)),
+    "a function": (lambda: x[i] * np.exp(i >= 3), X * np.exp(1.0 * (I >= 3))),
+    "a sum": (lambda: SUM(x[k] * (k <= i), k), np.cumsum(X)),
+    "a condition alone": (lambda: (i < 4), 1.0 * (I < 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONDITIONS_AS_NUMBERS)
+def test_conditions_as_numbers(name):
+    made, expected = CONDITIONS_AS_NUMBERS[name]
+    f = ld.tensor(made(), [i], ranges={"i": 12})
+    np.testing.assert_allclose(f(*[X] * len(f.arguments)), expected, rtol=1e-14)
+
+
 def test_integers_that_are_given_later():
     f = ld.tensor(x[m * i + 1], [i], ranges={"i": 3}, name="picked")
     np.testing.assert_array_equal(f(X, m=2), X[1:7:2])
@@ -108,6 +134,12 @@ def test_without_axes():
         (lambda: 1 if i == 0 and i else 0, TypeError, "depends on"),
         (lambda: BRACKET(2 <= i < 5), TypeError, "depends on the indices"),
         (lambda: BRACKET(i >= 2 and i < 5), TypeError, "depends on the indices"),
+        (lambda: x[i] * (i % 2), TypeError, r"write ld.tensor.bracket\(\(i\) % 2 == 1\)"),
+        (lambda: (i % 2) * 3 + 1, TypeError, "a remainder is compared with a number"),
+        (lambda: np.sin(i % 2), TypeError, "a remainder is compared with a number"),
+        (lambda: np.where(i % 2, x[i], 0), TypeError, "a remainder is compared with a number"),
+        (lambda: ld.tensor(i % 2, [i], ranges={"i": 3}), TypeError, "a remainder is compared with a number"),
+        (lambda: x[i] * ((i < 2) == 1), TypeError, "conditions are compared"),
         (lambda: i % 2 == 3, ValueError, "from 0 on below"),
         (lambda: i % 0 == 0, ValueError, "from 0 on below"),
     ],

@@ -22,6 +22,7 @@ __all__ = [
     "GROUP",
     "Access",
     "Apply",
+    "Arithmetic",
     "Bracket",
     "Condition",
     "Coordinate",
@@ -57,9 +58,85 @@ Outside: TypeAlias = Literal["error", "zero", "wrap"]
 _NONE = affine(0)
 
 
+class Arithmetic:
+    """What Python's operators and NumPy's functions make of expressions, and of what stands for one."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options or not is_elementwise(ufunc):
+            return NotImplemented
+        return applied(ufunc, *map(scalar, inputs))
+
+    def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], options: Any) -> Any:
+        if function is not np.where or len(args) != 3 or options:
+            return NotImplemented
+        return Apply(np.where, tuple(map(scalar, args)))
+
+    def __add__(self, other: Any) -> Scalar:
+        return applied(np.add, scalar(self), scalar(other))
+
+    def __radd__(self, other: Any) -> Scalar:
+        return applied(np.add, scalar(other), scalar(self))
+
+    def __sub__(self, other: Any) -> Scalar:
+        return applied(np.subtract, scalar(self), scalar(other))
+
+    def __rsub__(self, other: Any) -> Scalar:
+        return applied(np.subtract, scalar(other), scalar(self))
+
+    def __mul__(self, other: Any) -> Scalar:
+        return applied(np.multiply, scalar(self), scalar(other))
+
+    def __rmul__(self, other: Any) -> Scalar:
+        return applied(np.multiply, scalar(other), scalar(self))
+
+    def __truediv__(self, other: Any) -> Scalar:
+        return applied(np.divide, scalar(self), scalar(other))
+
+    def __rtruediv__(self, other: Any) -> Scalar:
+        return applied(np.divide, scalar(other), scalar(self))
+
+    def __pow__(self, other: Any) -> Scalar:
+        return applied(np.power, scalar(self), scalar(other))
+
+    def __rpow__(self, other: Any) -> Scalar:
+        return applied(np.power, scalar(other), scalar(self))
+
+    def __neg__(self) -> Scalar:
+        return applied(np.negative, scalar(self))
+
+    def __pos__(self) -> Scalar:
+        return scalar(self)
+
+    def __abs__(self) -> Scalar:
+        return applied(np.absolute, scalar(self))
+
+    def __lt__(self, other: Any) -> Scalar:
+        return applied(np.less, scalar(self), scalar(other))
+
+    def __le__(self, other: Any) -> Scalar:
+        return applied(np.less_equal, scalar(self), scalar(other))
+
+    def __gt__(self, other: Any) -> Scalar:
+        return applied(np.greater, scalar(self), scalar(other))
+
+    def __ge__(self, other: Any) -> Scalar:
+        return applied(np.greater_equal, scalar(self), scalar(other))
+
+    def __and__(self, other: Any) -> Scalar:
+        return applied(np.logical_and, scalar(self), scalar(other))
+
+    def __or__(self, other: Any) -> Scalar:
+        return applied(np.logical_or, scalar(self), scalar(other))
+
+    def __invert__(self) -> Scalar:
+        return applied(np.logical_not, scalar(self))
+
+
 @dataclass(frozen=True)
-class Condition:
-    """Of indices: ``form >= 0``, ``form == 0`` or ``form % modulus == 0``."""
+class Condition(Arithmetic):
+    """Of indices: ``form >= 0``, ``form == 0`` or ``form % modulus == 0``; its bracket, as a number."""
 
     kind: Literal[">=", "==", "%"]
     form: Affine
@@ -70,6 +147,11 @@ class Condition:
         form = self.form.substituted(by)
         times = form.denominator()
         return Condition(self.kind, form * times, self.modulus.substituted(by) * times)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Condition):
+            raise TypeError("conditions are compared by np.equal")
+        return vars(self) == vars(other)
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -104,7 +186,7 @@ def equal(x: AffineLike, y: AffineLike) -> Condition:
     return Condition("==", affine(x) - y)
 
 
-class Scalar:
+class Scalar(Arithmetic):
     """An expression: one number for each of the indices that are free in it."""
 
     # Its hash, once it is known: of its own, each would look at all of the parts again.
@@ -133,76 +215,6 @@ class Scalar:
 
     def __bool__(self) -> bool:
         raise TypeError("whether an element is true depends on the indices: write np.where")
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__" or options or not is_elementwise(ufunc):
-            return NotImplemented
-        return applied(ufunc, *map(scalar, inputs))
-
-    def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], options: Any) -> Any:
-        if function is not np.where or len(args) != 3 or options:
-            return NotImplemented
-        return Apply(np.where, tuple(map(scalar, args)))
-
-    def __add__(self, other: Any) -> Scalar:
-        return applied(np.add, self, scalar(other))
-
-    def __radd__(self, other: Any) -> Scalar:
-        return applied(np.add, scalar(other), self)
-
-    def __sub__(self, other: Any) -> Scalar:
-        return applied(np.subtract, self, scalar(other))
-
-    def __rsub__(self, other: Any) -> Scalar:
-        return applied(np.subtract, scalar(other), self)
-
-    def __mul__(self, other: Any) -> Scalar:
-        return applied(np.multiply, self, scalar(other))
-
-    def __rmul__(self, other: Any) -> Scalar:
-        return applied(np.multiply, scalar(other), self)
-
-    def __truediv__(self, other: Any) -> Scalar:
-        return applied(np.divide, self, scalar(other))
-
-    def __rtruediv__(self, other: Any) -> Scalar:
-        return applied(np.divide, scalar(other), self)
-
-    def __pow__(self, other: Any) -> Scalar:
-        return applied(np.power, self, scalar(other))
-
-    def __rpow__(self, other: Any) -> Scalar:
-        return applied(np.power, scalar(other), self)
-
-    def __neg__(self) -> Scalar:
-        return applied(np.negative, self)
-
-    def __pos__(self) -> Scalar:
-        return self
-
-    def __abs__(self) -> Scalar:
-        return applied(np.absolute, self)
-
-    def __lt__(self, other: Any) -> Scalar:
-        return applied(np.less, self, scalar(other))
-
-    def __le__(self, other: Any) -> Scalar:
-        return applied(np.less_equal, self, scalar(other))
-
-    def __gt__(self, other: Any) -> Scalar:
-        return applied(np.greater, self, scalar(other))
-
-    def __ge__(self, other: Any) -> Scalar:
-        return applied(np.greater_equal, self, scalar(other))
-
-    def __and__(self, other: Any) -> Scalar:
-        return applied(np.logical_and, self, scalar(other))
-
-    def __or__(self, other: Any) -> Scalar:
-        return applied(np.logical_or, self, scalar(other))
-
-    def __invert__(self) -> Scalar:
-        return applied(np.logical_not, self)
 
     @property
     def parts(self) -> tuple[Scalar, ...]:
@@ -311,9 +323,11 @@ def is_elementwise(function: Any) -> bool:
 
 
 def scalar(x: Any) -> Scalar:
-    """A number, a form of indices or what has one, as an expression."""
+    """A number, a condition, a form of indices or what has one, as an expression."""
     if isinstance(x, Scalar):
         return x
+    if isinstance(x, Condition):
+        return Bracket((x,))
     form = getattr(x, "form", x)
     if isinstance(form, Affine):
         return Coordinate(form)

@@ -14,7 +14,7 @@ from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.tensor.affine import affine
 from lindiff.tensor.definition import Definition
 from lindiff.tensor.explaining import Explanation, lines_of
-from lindiff.tensor.expressions import Outside, Scalar, accesses
+from lindiff.tensor.expressions import Arithmetic, Outside, accesses
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import size_of_axis
 from lindiff.tensor.notation import latex_of, text_of
@@ -134,7 +134,7 @@ def _check_names(outside: Outside | Mapping[str, Outside], arrays: Collection[st
 def _of_objects(
     expression: Any, indices: Iterable[Index], name: str, ranges: Mapping[str, int | str]
 ) -> TensorFunction:
-    if not isinstance(expression, (Scalar, Index, numbers.Number)):
+    if not isinstance(expression, (Arithmetic, Index, numbers.Number)):
         raise TypeError(
             f"lindiff.tensor takes index notation, a string or an expression of its elements, not a "
             f"{type(expression).__name__}: ld.grad(f) takes plain arrays, and ld.Variable(array) is for the "

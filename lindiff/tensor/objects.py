@@ -13,6 +13,7 @@ import numpy as np
 from lindiff.tensor.affine import Affine, AffineLike, affine
 from lindiff.tensor.expressions import (
     Access,
+    Arithmetic,
     Bracket,
     Condition,
     Coordinate,
@@ -47,8 +48,8 @@ _OPERATORS: dict[Any, Any] = {
 class Index:
     """An index, an integer that is given later, or a sum of these times integers.
 
-    Comparisons are conditions, for sums and :func:`bracket`.  In arithmetic with elements, and in NumPy's
-    ufuncs, it is its value.
+    Comparisons are conditions, for sums and :func:`bracket`; beside elements they are 1 or 0.  In arithmetic
+    with elements, and in NumPy's ufuncs, it is its value.
 
     Examples
     --------
@@ -141,22 +142,30 @@ class Index:
 
 
 @dataclass(frozen=True, eq=False)
-class Remainder:
-    """``form % modulus``, to be compared with a number."""
+class Remainder(Arithmetic):
+    """``dividend % modulus``, to be compared with a number."""
 
-    form: Affine
+    dividend: Affine
     modulus: Affine
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def form(self) -> Affine:
+        """As a sum of indices times integers, which there is none of."""
+        raise TypeError(
+            f"a remainder is compared with a number: write ld.tensor.bracket({self._text()} == 1)"
+        )
+
+    def _text(self) -> str:
+        return f"({self.dividend.text()}) % {self.modulus.text()}"
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
         number, modulus = _form(other).number, self.modulus.number
         is_below = number == 0 or (number is not None and modulus is not None and 0 < number < modulus)
         if (modulus is not None and modulus < 1) or not is_below:
-            raise ValueError(
-                f"({self.form.text()}) % {self.modulus.text()} is a number from 0 on below a positive integer"
-            )
-        return Condition("%", self.form - _form(other), self.modulus)
+            raise ValueError(f"{self._text()} is a number from 0 on below a positive integer")
+        return Condition("%", self.dividend - _form(other), self.modulus)
 
 
 @dataclass(frozen=True)
