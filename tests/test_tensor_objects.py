@@ -99,6 +99,10 @@ def test_what_lies_outside():
     np.testing.assert_array_equal(ld.tensor(z[i - 1], [i], ranges={"i": 3})(X), [0, X[0], X[1]])
 
 
+def test_one_index_is_one_axis():
+    np.testing.assert_array_equal(ld.tensor(2 * x[i], i)(X), 2 * X)
+
+
 def test_without_axes():
     f = ld.tensor(SUM(x[i] * w[()], i))
     assert f(X, 2.0) == pytest.approx(2 * X.sum())
@@ -130,6 +134,13 @@ def test_without_axes():
         (lambda: SUM(x[i], i, where=True), TypeError, "a condition compares indices"),
         (lambda: ld.tensor(x[i], [i], name="x"), ValueError, "cannot be used"),
         (lambda: ld.tensor(x[i], [i], name="2"), ValueError, "a name is a word"),
+        (lambda: list(x), TypeError, r"has no length: its elements are x\[i\]"),
+        (lambda: sum(x), TypeError, r"ld.tensor.sum\(x\[i\], i\)"),
+        (lambda: np.sum(x[i]), TypeError, r"write ld.tensor.sum\(x\[i\], i\)"),
+        (lambda: np.add.reduce(x[i]), TypeError, r"write ld.tensor.sum\(x\[i\], i\)"),
+        (lambda: np.max(i), TypeError, r"write ld.tensor.max\(x\[i\], i\)"),
+        (lambda: np.prod(i < 3), TypeError, r"write ld.tensor.prod\(x\[i\], i\)"),
+        (lambda: ld.tensor("f[i] = x[i]", i), TypeError, "a text names its result"),
         (lambda: ld.tensor("f[i] = x[i]", [i]), TypeError, "a text names its result"),
         (lambda: 1 if i == 0 and i else 0, TypeError, "depends on"),
         (lambda: BRACKET(2 <= i < 5), TypeError, "depends on the indices"),

@@ -43,6 +43,7 @@ __all__ = [
     "of_python",
     "plus",
     "product",
+    "refuse_reduction",
     "scalar",
     "scaled",
     "simplified",
@@ -64,11 +65,14 @@ class Arithmetic:
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "reduce":
+            refuse_reduction(ufunc)
         if method != "__call__" or options or not is_elementwise(ufunc):
             return NotImplemented
         return applied(ufunc, *map(scalar, inputs))
 
     def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], options: Any) -> Any:
+        refuse_reduction(function)
         if function is not np.where or len(args) != 3 or options:
             return NotImplemented
         return Apply(np.where, tuple(map(scalar, args)))
@@ -320,6 +324,21 @@ ONE: Scalar = Number(1)
 def is_elementwise(function: Any) -> bool:
     """Whether that is a ufunc that makes one number of numbers, and no product of vectors."""
     return isinstance(function, np.ufunc) and function.signature is None and function.nout == 1
+
+
+_REDUCTIONS: dict[Any, str] = {
+    **dict.fromkeys((np.sum, np.add), "sum"),
+    **dict.fromkeys((np.prod, np.multiply), "prod"),
+    **dict.fromkeys((np.max, np.maximum), "max"),
+    **dict.fromkeys((np.min, np.minimum), "min"),
+}
+
+
+def refuse_reduction(function: Any) -> None:
+    """Raise for a function of NumPy's over the axes of an array, which elements and indices have not."""
+    if function in _REDUCTIONS:
+        kind = _REDUCTIONS[function]
+        raise TypeError(f"NumPy reduces arrays, and x[i] is one element: write ld.tensor.{kind}(x[i], i)")
 
 
 def scalar(x: Any) -> Scalar:

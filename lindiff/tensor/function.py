@@ -29,7 +29,7 @@ __all__ = ["TensorFunction", "tensor"]
 
 def tensor(
     expression: Any,
-    indices: Iterable[Index] = (),
+    indices: Index | Iterable[Index] = (),
     *,
     name: str = "f",
     ranges: Mapping[str, int | str] | None = None,
@@ -51,7 +51,7 @@ def tensor(
         Or what stands on the right, of elements ``x[i + 1]`` of :func:`lindiff.tensor.arrays` at
         :func:`lindiff.tensor.indices`, with Python's operators, NumPy's ufuncs, and ``sum``, ``prod``,
         ``max``, ``min`` and ``bracket`` of :mod:`lindiff.tensor`.
-    indices : iterable of Index
+    indices : Index or iterable of Index
         Those of the result, if there is no text.
     name : str
         Of the result, if there is no text.
@@ -97,6 +97,7 @@ def tensor(
     >>> ld.grad(lambda w: np.sum(convolved(np.arange(5.0), w) ** 2))(np.array([1.0, -1.0]))
     array([-12., -20.])
     """
+    indices = (indices,) if isinstance(indices, Index) else indices
     if isinstance(expression, str) and (indices != () or name != "f"):
         raise TypeError("a text names its result and its indices: f[i, j] = ...")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -26,6 +26,7 @@ from lindiff.tensor.expressions import (
     equal,
     is_elementwise,
     of_python,
+    refuse_reduction,
     scalar,
 )
 from lindiff.tensor.reading import Equation
@@ -72,6 +73,8 @@ class Index:
         raise TypeError("whether an index is 0 depends on its value: write ld.tensor.bracket(i == 0)")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "reduce":
+            refuse_reduction(ufunc)
         if method != "__call__" or options or not is_elementwise(ufunc):
             return NotImplemented
         if any(isinstance(x, np.ndarray) and x.ndim for x in inputs):
@@ -178,6 +181,13 @@ class Array:
     def __getitem__(self, subscripts: Any) -> Access:
         given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
         return Access(self.name, tuple(map(_form, given)), self.outside)
+
+    def __iter__(self) -> Iterator[Any]:
+        # Python would ask for x[0], x[1] and so on without end
+        raise TypeError(
+            f"{self.name} has no length: its elements are {self.name}[i], their sum is "
+            f"ld.tensor.sum({self.name}[i], i), and several arrays are ld.tensor.arrays('x y')"
+        )
 
 
 def _form(x: Any) -> Affine:
