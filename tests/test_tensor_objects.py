@@ -108,6 +108,17 @@ def test_without_axes():
     assert f(X, 2.0) == pytest.approx(2 * X.sum())
 
 
+def test_parts_that_stand_in_each_other_again_and_again():
+    e, expected = x[i], X
+    for _ in range(8):
+        e, expected = np.sin(e) + e, np.sin(expected) + expected
+    np.testing.assert_allclose(ld.tensor(e, [i])(X), expected, rtol=1e-13)
+    for _ in range(60):
+        e = np.sin(e) + e
+    with pytest.raises(ld.tensor.TensorSyntaxError, match="too long"):
+        ld.tensor(e, [i])
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [

@@ -40,6 +40,7 @@ __all__ = [
     "is_elementwise",
     "is_number",
     "is_polynomial",
+    "length",
     "of_python",
     "plus",
     "product",
@@ -513,6 +514,23 @@ def each_in(x: Scalar) -> Iterator[Scalar]:
             seen.add(one)
             yield one
             left += one.parts[::-1]
+
+
+# What takes as long as a reduction, which has conditions and indices of its own.
+_OF_A_REDUCTION = 32
+
+
+def length(x: Scalar) -> int:
+    """How much is written in an expression, what stands in it twice twice."""
+    known: dict[int, int] = {}
+
+    def found(x: Scalar) -> int:
+        if id(x) not in known:
+            own = _OF_A_REDUCTION if isinstance(x, Reduction) else 1
+            known[id(x)] = own + sum(map(found, x.parts))
+        return known[id(x)]
+
+    return found(x)
 
 
 def accesses(x: Scalar) -> Iterator[Access]:

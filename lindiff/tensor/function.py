@@ -14,7 +14,7 @@ from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.tensor.affine import affine
 from lindiff.tensor.definition import Definition
 from lindiff.tensor.explaining import Explanation, lines_of
-from lindiff.tensor.expressions import Arithmetic, Outside, accesses
+from lindiff.tensor.expressions import Arithmetic, Outside, accesses, length, scalar
 from lindiff.tensor.layouts import Layout
 from lindiff.tensor.names import size_of_axis
 from lindiff.tensor.notation import latex_of, text_of
@@ -25,6 +25,15 @@ from lindiff.tensor.sparse import SparseJacobian
 from lindiff.tensor.statements import statements_of
 
 __all__ = ["TensorFunction", "tensor"]
+
+
+# How much is written in an expression at most: that doubles with each line like e = np.sin(e) + e.
+_MOST_WRITTEN = 1 << 15
+
+_TOO_LONG = (
+    "the expression is too long, too many operations stand in each other: write sums and products over "
+    "indices, or several tensor functions"
+)
 
 
 def tensor(
@@ -105,10 +114,7 @@ def tensor(
             return _of_objects(expression, indices, name, ranges or {})
         return _of_text(expression, ranges or {}, outside, functions or {})
     except RecursionError:
-        raise TensorSyntaxError(
-            "the expression is too long, too many operations stand in each other: write sums and products "
-            "over indices, or several tensor functions"
-        ) from None
+        raise TensorSyntaxError(_TOO_LONG) from None
 
 
 def _of_text(
@@ -141,6 +147,8 @@ def _of_objects(
             f"{type(expression).__name__}: ld.grad(f) takes plain arrays, and ld.Variable(array) is for the "
             f"tape by hand"
         )
+    if length(scalar(expression)) > _MOST_WRITTEN:
+        raise TensorSyntaxError(_TOO_LONG)
     equation, written = uniquely_bound(equation_of(name, indices, expression))
     return TensorFunction(equation, Ranges.of(equation, ranges, written))
 
