@@ -171,6 +171,16 @@ def test_what_is_wrong(wrong, error, message):
         wrong()
 
 
+def test_sparse_jacobians_go_to_other_processes():
+    f = ld.tensor(SUM(x[i + l] * w[l, j], l), [i, j])
+    jacobian = f.jacobian("x")
+    expected = jacobian(X, W)
+    for pickled in (jacobian, ld.tensor(x[i] * w[i, j], [i, j]).adjoint("x").jacobian("w")):
+        pickle.dumps(pickled)
+    for z in (jacobian, pickle.loads(pickle.dumps(jacobian))):
+        np.testing.assert_array_equal(z(w=W, x=X).toarray(), expected.toarray())
+
+
 # -- explain -------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, get_args
@@ -266,21 +267,7 @@ class TensorFunction:
         [[-1.  4.  0.]
          [ 0. -1.  6.]]
         """
-        definition = self._definition
-        found = SparseJacobian(definition, self._place(by))
-
-        def of_arrays(*arrays: Any, **named: Any) -> Any:
-            given, integers = self._given(arrays, named)
-            if depends_on_variables(given):
-                raise TypeError("a sparse matrix has no derivatives: use ld.jacobian, or ld.value(x)")
-            is_of_real = {np.conjugate, np.absolute, np.sign} & definition.functions
-            if is_of_real and definition.dtype_of(given).kind == "c":
-                raise TypeError(
-                    "of conjugates and sizes of complex numbers there is no Jacobian: use ld.jvp and ld.vjp"
-                )
-            return found(tuple(sorted(integers.items())), given)
-
-        return of_arrays
+        return functools.partial(_sparse_jacobian, self, SparseJacobian(self._definition, self._place(by)))
 
     def explain(self, *arrays: Any, **named: Any) -> Explanation:
         """What is done for arrays of these shapes: each pass over memory, its loops, flops and bytes.
@@ -316,6 +303,20 @@ class TensorFunction:
         if name not in self.arguments:
             raise ValueError(f"there is no argument {name}; there are {', '.join(self.arguments)}")
         return self.arguments.index(name)
+
+
+def _sparse_jacobian(function: TensorFunction, found: SparseJacobian, /, *arrays: Any, **named: Any) -> Any:
+    """What :meth:`TensorFunction.jacobian` returns, of arguments of the function."""
+    given, integers = function._given(arrays, named)
+    if depends_on_variables(given):
+        raise TypeError("a sparse matrix has no derivatives: use ld.jacobian, or ld.value(x)")
+    definition = function._definition
+    is_of_real = {np.conjugate, np.absolute, np.sign} & definition.functions
+    if is_of_real and definition.dtype_of(given).kind == "c":
+        raise TypeError(
+            "of conjugates and sizes of complex numbers there is no Jacobian: use ld.jvp and ld.vjp"
+        )
+    return found(tuple(sorted(integers.items())), given)
 
 
 class Derivative(TensorFunction):

@@ -43,6 +43,7 @@ class SparseJacobian:
     """The Jacobian of a definition by the argument in a place, of raveled arrays."""
 
     def __init__(self, definition: Definition, place: int) -> None:
+        self._made_of = definition, place
         self._definition = definition
         self._by, _ = definition.arguments[place]
         made = Contributions(definition.statements, definition.ranges.sizes)
@@ -51,6 +52,9 @@ class SparseJacobian:
         ]
         self._whole = definition.beside([*definition.statements, *made.of_value])
         self._kept: dict[Any, list[_Local]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SparseJacobian, self._made_of
 
     def __call__(self, integers: tuple[tuple[str, int], ...], arrays: list[Any]) -> Any:
         held, bound = self._whole.tensors(integers, *arrays)
