@@ -519,6 +519,36 @@ def test_the_argument_is_left_as_it_is():
     assert pickle.loads(pickle.dumps(ld.jacobian(np.diff, sparse=True)(x))).nnz == 8
 
 
+def writes_to_x(x, others):
+    x[0] *= 2
+    return x[1:] - x[:-1] ** 2
+
+
+def writes_to_others(x, others):
+    a, n = others
+    a[0] *= 2
+    n[0] += 1
+    return x[::-1] * a * n[0] if a[0] < 3 else x * a * n[0]
+
+
+@pytest.mark.parametrize("function", [writes_to_x, writes_to_others])
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+@pytest.mark.parametrize("of_program", [False, True])
+def test_functions_that_write_into_arguments(function, mode, of_program):
+    x = np.arange(1.0, 5.0)
+    x.flags.writeable = function is not writes_to_x
+    dense_others = np.arange(1.0, 5.0), np.arange(4)
+    others = np.arange(1.0, 5.0), np.arange(4)
+    dense = ld.jacobian(function, mode=mode)
+    sparse = ld.jacobian(ld.program(function) if of_program else function, mode=mode, sparse=True)
+    for _ in range(3):
+        expected = dense(x, dense_others)
+        np.testing.assert_array_equal(sparse(x, others).toarray(), expected)
+        np.testing.assert_array_equal(x, np.arange(1.0, 5.0))
+        for one, after in zip(others, dense_others, strict=True):
+            np.testing.assert_array_equal(one, after)
+
+
 # -- random functions ----------------------------------------------------------------------------------------
 
 STEPS = [

@@ -27,7 +27,7 @@ from lindiff.programs.recording import Instruction, Leaving, Unrecordable
 from lindiff.programs.sums import PRODUCTS, SUMMANDS
 from lindiff.programs.tree import Branch
 
-__all__ = ["Found", "TooLarge", "dependence", "found_by"]
+__all__ = ["Found", "TooLarge", "copied", "dependence", "found_by"]
 
 _ELEMENTWISE = {
     *(chain.product, operator.pow, operator.ipow, np.round, np.nan_to_num, np.clip, np.real, np.imag),
@@ -136,13 +136,12 @@ def dependence(function: Callable[[Any], Any], x: Any) -> csr_array:
 def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
     """The same, and what it depends on.
 
-    The pattern is of x, and holds whatever numbers there are in other arrays that the function takes.
+    The pattern is of x, and holds whatever numbers there are in other arrays that the function takes; it gets
+    copies, which it may write to.
     """
-    x = np.asarray(x)
-    if _may_overlap(x):  # numbers in one cell are arguments of their own
-        x = x.copy()
+    x = copied(np.asarray(x))
     program: Program[..., Any] = Program(function, warns=False, keeps_numbers=True)
-    y = program(x, *others)
+    y = program(x, *map(copied, others))
     known = program.contents()[0]
     met = next(iter(known.values()), None)
     if met is None or met.tree is None:
@@ -159,6 +158,21 @@ def found_by(function: Callable[..., Any], x: Any, *others: Any) -> Found:
     slots = [leaf for leaf in result.leaves if type(leaf) is Slot]
     pattern = followed.rows_of(slots[0]) if slots else _nothing(np.size(y), x.size)
     return Found(pattern, len(branches) > 1 or followed.looks, leaves)
+
+
+def copied(x: Any) -> Any:
+    """A copy that lies in memory as an array does, as functions may go by that; each number in a cell of its
+    own."""
+    if not isinstance(x, np.ndarray) or x.dtype.hasobject:
+        return x
+    if not x.size or _may_overlap(x) or type(x) is not np.ndarray:
+        return x.copy()
+    ends = [step * (size - 1) for step, size in zip(x.strides, x.shape, strict=True)]
+    behind = -sum(min(end, 0) for end in ends)
+    memory = np.empty(behind + sum(max(end, 0) for end in ends) + x.itemsize, np.uint8)
+    y: Any = np.ndarray(x.shape, x.dtype, memory, behind, x.strides)
+    y[...] = x
+    return y
 
 
 def _may_overlap(x: Any) -> bool:

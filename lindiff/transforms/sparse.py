@@ -21,7 +21,7 @@ from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.core.registry import has_rules_of_users, told_apart
 from lindiff.core.variable import Variable
-from lindiff.programs.dependence import Found, TooLarge, found_by
+from lindiff.programs.dependence import Found, TooLarge, copied, found_by
 from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
 from lindiff.transforms._arguments import Argnums, linearized, places_of, select
@@ -91,20 +91,34 @@ class SparseJacobian:
             For arguments or results that are no single real arrays, and a function without a program.
         """
         if isinstance(self._function, Program) and not has_aux and not kwargs and _are_plain(args):
-            result = self._function(*args)
+            result, has_written = _called_on_copies(self._function, args)
             _, selected = select(self._function, self._argnums, args, kwargs)
-            if all(type(x) is np.ndarray for x in (result, *selected)):
+            if not has_written and all(type(x) is np.ndarray for x in (result, *selected)):
                 x, y = self._one_of_each(list(selected), [result])
-                return result, self._matrix(x, y, args, kwargs, has_aux, self._products.at(args))
+                others = _Others(self._function, self._argnums, args, kwargs)
+                return result, self._matrix(x, y, args, kwargs, has_aux, self._products.at(args), others)
+        # others are looked at before the function may write to them
+        others = _Others(self._function, self._argnums, args, kwargs, copies=self._searches)
         linearization = linearized(self._function, self._argnums, args, kwargs, has_aux)
         x, y = self._one_of_each(linearization.inputs.arrays, linearization.outputs.arrays)
         result = (linearization.value, linearization.aux) if has_aux else linearization.value
-        return result, self._matrix(x, y, args, kwargs, has_aux, _walk_of(linearization))
+        return result, self._matrix(x, y, args, kwargs, has_aux, _walk_of(linearization), others)
+
+    @property
+    def _searches(self) -> bool:
+        """Whether the next call may have to find a pattern, as far as is known before it."""
+        return not self._kept or any(kept.looks for kept in self._kept.values())
 
     def _matrix(
-        self, x: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_aux: bool, walk: Walk
+        self,
+        x: Any,
+        y: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        has_aux: bool,
+        walk: Walk,
+        others: _Others,
     ) -> csr_array:
-        others = _Others(self._function, self._argnums, args, kwargs)
         key = x.shape, y.shape, np.result_type(x, y), others.told
         kept = self._kept.get(key)
 
@@ -224,7 +238,8 @@ class _Ways:
         return self._walked(*(at or self.here)).pull_arrays([y_bar])[0]
 
     def _walked(self, x: Any, *arrays: Any) -> Linearization:
-        called = partial(self._others.called, self._function, arrays=arrays)
+        own = [np.copy(array) if array.ndim else array for array in arrays]  # which it may write to
+        called = partial(self._others.called, self._function, arrays=own)
         return Linearization(called, (x,), self._has_aux)
 
 
@@ -256,7 +271,12 @@ class _Others:
     """
 
     def __init__(
-        self, function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        argnums: Argnums,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        copies: bool = False,
     ) -> None:
         (self._place,) = places_of(function, argnums, len(args), kwargs)
         self._args, self._kwargs = args, kwargs
@@ -265,13 +285,16 @@ class _Others:
             [args[key] if isinstance(key, int) else kwargs[key] for key in self._keys]
         )
         self._leaves = [np.float64(x) if type(x) is float else x for x in leaves]
+        if copies:
+            self._leaves = list(map(copied, self._leaves))
         self.arrays = [x for x in self._leaves if _has_numbers(x)]
         self.told = tuple(map(_told, self._leaves))
 
     def called(self, function: Callable[..., Any], x: Any, arrays: Sequence[Any]) -> Any:
         """The function of x, with other arrays in the place of these."""
         left = iter(arrays)
-        others = self._restore([next(left) if _has_numbers(leaf) else leaf for leaf in self._leaves])
+        # of what is no argument of a program each call gets a copy of its own, to write to
+        others = self._restore([next(left) if _has_numbers(x) else copied(x) for x in self._leaves])
         given = {**dict(zip(self._keys, others, strict=True)), self._place: x}
         args = [given[place] for place in range(len(self._args))]
         return function(*args, **{name: given[name] for name in self._kwargs})
@@ -522,6 +545,14 @@ def _ends(linearization: Linearization, forward: bool, seeds: Any) -> Any:
 def _groups(pattern: Any) -> Any:
     """Of columns that have no row in common."""
     return group_columns(csc_array(pattern)) if pattern.nnz else np.zeros(pattern.shape[1], np.intp)
+
+
+def _called_on_copies(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, bool]:
+    """What a function returns, and whether it writes into its arguments, of which these stay as they are."""
+    leaves, restore = pytree.flatten(args)
+    copies = list(map(copied, leaves))
+    result = function(*restore(copies))
+    return result, any(x.tobytes() != y.tobytes() for x, y in zip(leaves, copies, strict=True) if x is not y)
 
 
 def _are_plain(args: tuple[Any, ...]) -> bool:
