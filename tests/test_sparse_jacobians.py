@@ -935,6 +935,53 @@ def test_what_a_closure_changes_is_noticed_beside_a_large_row(mode, of_program, 
     np.testing.assert_array_equal(matrix.toarray(), ld.jacobian(f)(x))
 
 
+@pytest.mark.parametrize("of_program", [False, True])
+@pytest.mark.parametrize("mode", [None, "fwd", "rev"])
+@pytest.mark.parametrize(
+    ("x", "first", "second", "last"),
+    [
+        ([1.0, 1.0, 2.0], 1e16, 1.0, 1.0),
+        ([1e-9, 1.0, 1e9], 1e10, 1e-8, 1e20),
+        ([0.0, 1e-9, 1e9], 1e16, 1.0, 1.0),
+    ],
+)
+def test_small_changes_are_noticed_beside_a_large_entry(x, first, second, last, mode, of_program):
+    state = {"on": False}
+
+    def f(x):
+        y = x * 2
+        y[0] = first * x[0]
+        if state["on"]:
+            y[0] += second * x[2]
+        return np.concatenate([y, last * x[2:]])
+
+    jacobian = ld.jacobian(ld.program(f) if of_program else f, mode=mode, sparse=True)
+    x = np.array(x)
+    for on in (False, False, True):
+        state["on"] = on
+        matrix = jacobian(x)
+    np.testing.assert_array_equal(matrix.toarray(), ld.jacobian(f)(x))
+
+
+class Weights:
+    """That says all of its numbers."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def __repr__(self):
+        return f"Weights({self.numbers!r})"
+
+
+def test_objects_with_long_arrays_that_change():
+    jacobian = ld.jacobian(lambda x, w: 1e20 * x + (1e-9 * x[::-1] if w.numbers[5_000] else 0.0), sparse=True)
+    weights = np.zeros(10_000)
+    for number in (0.0, 1.0):
+        weights[5_000] = number
+        expected = 1e20 * np.eye(4) + 1e-9 * number * np.eye(4)[::-1]
+        np.testing.assert_array_equal(jacobian(np.ones(4), Weights(weights)).toarray(), expected)
+
+
 @pytest.mark.parametrize("mode", ["fwd", "rev"])
 def test_small_changes_are_noticed_beside_a_long_row(mode):
     state = {"on": False}

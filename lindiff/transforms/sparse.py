@@ -7,6 +7,7 @@ SciPy's greedy colouring (T. F. Coleman, J. J. Moré 1983).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -63,10 +64,11 @@ class SparseJacobian:
 
     The first call for arguments of a shape finds the pattern, and so does each call of a function that looks
     at values or has no program for others, and those in which other arguments than arrays of numbers have
-    changed.  Each call walks once for each group of columns or rows, and once more along a random direction
-    (of rows, also along one of columns, as a large row hides what others miss): where the matrix does not
-    give the same but for rounding, or what is not finite, the pattern is found again, too.  A pattern that
-    has just been found is looked at along halves of directions as well.
+    changed.  Each call walks once for each group of columns or rows, and once more along random directions:
+    of columns, of columns by the sizes of the argument's numbers, and of rows, as a large entry hides what
+    its row or its column misses.  Where the matrix does not give the same but for rounding, or what is not
+    finite, the pattern is found again, too.  A pattern that has just been found is looked at along halves of
+    directions as well.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ class SparseJacobian:
             return walk(forward, directions.reshape(len(directions), *(x if forward else y).shape))
 
         if kept is not None and not kept.looks:
-            matrix, comparisons = kept.matrix(along)
+            matrix, comparisons = kept.matrix(along, x)
             if all(compared.is_rounding() for compared in comparisons):
                 return matrix
         _, (at,) = select(self._function, self._argnums, args, kwargs)
@@ -139,7 +141,7 @@ class SparseJacobian:
         if kept is None or (found.pattern > kept.pattern).nnz or found.looks > kept.looks:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
-        matrix, comparisons = kept.matrix(along)
+        matrix, comparisons = kept.matrix(along, x)
         slope = np.abs(np.ravel(y)) / (_largest(at) or 1.0)
         slope = np.where(np.isfinite(slope), slope, 0.0)
         for compared in (*comparisons, *kept.closer(matrix, along)):
@@ -307,7 +309,8 @@ def _has_numbers(x: Any) -> bool:
 def _told(x: Any) -> Any:
     """What a pattern may depend on, of an argument."""
     if not isinstance(x, (np.ndarray, np.generic)):
-        return repr(x)
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # all of the arrays in it
+            return repr(x)
     return x.shape, x.dtype, None if _has_numbers(x) else hash(x.tobytes())
 
 
@@ -435,23 +438,25 @@ class Compression:
         )
         return cls(pattern, looks, lengths, forward, seeds, across, places)
 
-    def matrix(self, walk: Walk) -> tuple[csr_array, list[Comparison]]:
-        """The Jacobian, and products with it beside those of walks."""
-        products = walk(self.forward, self.seeds)
+    def matrix(self, walk: Walk, x: Any) -> tuple[csr_array, list[Comparison]]:
+        """The Jacobian at x, and products with it beside those of walks."""
+        last, seeds, across = len(self.seeds) - 1, self.seeds, self.across[None]
+        sizes = _sizes_in(x).astype(across.dtype)
+        if self.forward:
+            seeds = np.concatenate([seeds, sizes * seeds[last:]])
+        else:
+            across = np.concatenate([across, sizes * across])
+        products = walk(self.forward, seeds)
         matrix = self.matrix_of(products)
         comparisons = [
-            self._compared(matrix, self.forward, self.seeds[k], products[k])
-            for k in self._to_compare(matrix.data, products)
+            self._compared(matrix, self.forward, seeds[k], products[k])
+            for k in (*self._apart(matrix.data, products[:last]), *range(last, len(seeds)))
         ]
-        if not self.forward:
-            comparisons.extend(self._compared_across(matrix, walk))
-        return matrix, comparisons
+        return matrix, [*comparisons, *self._compared_across(matrix, across, walk)]
 
     def closer(self, matrix: csr_array, walk: Walk) -> Iterator[Comparison]:
-        """More of these: of rows where the groups are of columns, and along halves of the random direction,
-        by the bits of numbers of its columns or rows."""
-        if self.forward:
-            yield from self._compared_across(matrix, walk)
+        """More of these: along halves of the random direction, by the bits of numbers of its columns or
+        rows."""
         random = self.seeds[-1]
         numbers = np.random.default_rng(1).permutation(random.size)
         step = max(CHUNK_BYTES // max(random.nbytes, 1), 1)
@@ -474,12 +479,13 @@ class Compression:
         parts = products[self.places], self.pattern.indices.copy(), self.pattern.indptr.copy()
         return csr_array(parts, self.pattern.shape)
 
-    def _compared_across(self, matrix: csr_array, walk: Walk) -> list[Comparison]:
+    def _compared_across(self, matrix: csr_array, directions: Any, walk: Walk) -> list[Comparison]:
         try:
-            product = walk(not self.forward, self.across[None])[0]
+            products = walk(not self.forward, directions)
         except TypeError:  # a pullback that is not linear has no transpose
             return []
-        return [self._compared(matrix, not self.forward, self.across, product)]
+        pairs = zip(directions, products, strict=True)
+        return [self._compared(matrix, not self.forward, direction, product) for direction, product in pairs]
 
     def _compared(self, matrix: csr_array, forward: bool, direction: Any, product: Any) -> Comparison:
         own = matrix.astype(np.float64, copy=False)
@@ -489,14 +495,20 @@ class Compression:
         apart[np.isinf(apart)] = np.nan
         return Comparison(forward, direction, product, apart, own, self.lengths[forward])
 
-    def _to_compare(self, data: Any, products: Any) -> Sequence[int]:
-        """The random direction, and those of groups whose products have numbers where there is no entry."""
-        last = len(products) - 1
-        if np.count_nonzero(products[:-1]) == np.count_nonzero(data):
-            return [last]
+    def _apart(self, data: Any, products: Any) -> Sequence[int]:
+        """Groups whose products have numbers where there is no entry."""
+        if np.count_nonzero(products) == np.count_nonzero(data):
+            return []
         groups, _ = self.places
-        apart = np.count_nonzero(products[:-1], axis=1) != np.bincount(groups[data != 0], minlength=last)
-        return [*np.flatnonzero(apart), last]
+        entries = np.bincount(groups[data != 0], minlength=len(products))
+        return np.flatnonzero(np.count_nonzero(products, axis=1) != entries).tolist()
+
+
+def _sizes_in(x: Any) -> Any:
+    """The sizes of numbers beside the largest one; the mean for those that have none."""
+    sizes = np.abs(np.ravel(x)) / (_largest(x) or 1.0)
+    has_one = np.isfinite(sizes) & (sizes > 0)
+    return np.where(has_one, sizes, np.mean(sizes[has_one]) if has_one.any() else 1.0)
 
 
 class _Products:
