@@ -7,6 +7,7 @@ import pickle
 import random
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -1438,3 +1439,34 @@ def test_a_tensor_function_that_is_made_inside_a_program():
     program = ld.program(lambda x: ld.tensor("f[i] = max[k] x[i,k]*2")(x))
     for _ in range(5):
         np.testing.assert_array_equal(program(np.ones((4, 4))), 2 * np.ones(4))
+
+
+SUMS_IN_ENTRIES = [
+    ("f[i,l] = sum[j,k] a[i,j]*b[j,k]*c[k,l]", {}),
+    ("f[i,l] = sum[j,k | k >= 2, j < 3] exp(a[i,j]*b[j,k] + c[k - 2,l])", {"k": 8}),
+    ("f[i,l] = sum[j,k | k <= j] a[i,j]*b[j,k]*c[k,l]", {}),
+    ("f[i,l] = prod[j] (sum[k] b[j,k]*c[k,l]*k) + max[j] sum[k] a[i,j]*b[j,k]", {}),
+    ("f[i] = sum[j,k] a[i,j]*b[j,k]*[j < k]*sin(c[k,j])", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "ranges"), SUMS_IN_ENTRIES)
+def test_entries_of_sparse_jacobians_that_are_sums(text, ranges):
+    rng = np.random.default_rng(1)
+    f = ld.tensor(text, ranges=ranges)
+    given = {name: rng.normal(size=(8, 8)) for name in f.arguments}
+    for name in f.arguments:
+        dense = ld.jacobian(lambda x, name=name: f(**{**given, name: x}))(given[name])
+        found = f.jacobian(name)(**given)
+        np.testing.assert_allclose(found.toarray(), dense.reshape(found.shape), rtol=1e-12, atol=1e-13)
+
+
+def test_sums_in_entries_are_no_entries():
+    a = np.ones((40, 40))
+    jacobian = ld.tensor("f[i,l] = sum[j,k] a[i,j]*b[j,k]*c[k,l]").jacobian("a")
+    tracemalloc.start()
+    try:
+        assert jacobian(a, a, a).nnz == 40**3
+        assert tracemalloc.get_traced_memory()[1] < 100 * 8 * 40**3
+    finally:
+        tracemalloc.stop()

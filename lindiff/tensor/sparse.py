@@ -1,20 +1,21 @@
 """Jacobians of tensor functions as sparse matrices: which entries there are is what subscripts say.
 
-An element that is read contributes one entry for each of the indices of its expression.  Through the tensors
-that an expression is made of, their Jacobians multiply.
+An element that is read contributes one entry for each of the indices of its expression, but for those that
+neither it nor the result has: over these, slopes are summed first, as tensors.  Through the tensors that an
+expression is made of, their Jacobians multiply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from lindiff.tensor.adjoints import Contribution, Contributions
+from lindiff.tensor.adjoints import Contribution, Contributions, names_in
 from lindiff.tensor.affine import Affine, affine
 from lindiff.tensor.bounds import Row, levels_of
 from lindiff.tensor.definition import Bound, Definition
@@ -30,7 +31,8 @@ from lindiff.tensor.expressions import (
     evaluated,
     substituted,
 )
-from lindiff.tensor.statements import Statement
+from lindiff.tensor.names import Names, free_names
+from lindiff.tensor.statements import Statement, Term, as_product, box_of, tidy
 from lindiff.tensor.updates import rows_of
 
 __all__ = ["SparseJacobian"]
@@ -47,10 +49,15 @@ class SparseJacobian:
         self._definition = definition
         self._by, _ = definition.arguments[place]
         made = Contributions(definition.statements, definition.ranges.sizes)
-        self._contributions = [
-            (s, c) for s in definition.statements for term in s.terms for c in made.of(s, term)
-        ]
-        self._whole = definition.beside([*definition.statements, *made.of_value])
+        found = [(s, c) for s in definition.statements for term in s.terms for c in made.of(s, term)]
+        sums = _Sums([*definition.statements, *made.of_value], definition)
+        self._contributions: list[tuple[Statement, Contribution]] = []
+        reached = {self._by}
+        for statement, contribution in found:
+            if contribution.access.array in reached:
+                reached.add(statement.name)
+                self._contributions.append((statement, sums.taken_from(statement, contribution)))
+        self._whole = definition.beside(sums.statements)
         self._kept: dict[Any, list[_Local]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -74,15 +81,48 @@ class SparseJacobian:
     ) -> list[_Local]:
         key = integers, tuple(held[name].shape for name, _ in self._definition.arguments)
         if key not in self._kept:
-            reached, made = {self._by}, []
-            for statement, contribution in self._contributions:
-                if contribution.access.array in reached:
-                    reached.add(statement.name)
-                    made.append(_Local(statement, contribution, held, bound.known))
+            made = [_Local(s, c, held, bound.known) for s, c in self._contributions]
             if len(self._kept) >= KEPT:
                 self._kept.clear()
             self._kept[key] = made
         return self._kept[key]
+
+
+class _Sums:
+    """Sums over indices that say nothing of where an entry is.
+
+    Attributes
+    ----------
+    statements : list of Statement
+        Those of the slopes, and these sums behind them.
+    """
+
+    def __init__(self, statements: list[Statement], definition: Definition) -> None:
+        self.statements = statements
+        self._sizes = definition.ranges.sizes
+        self._names = Names({*names_in(statements), *(name for name, _ in definition.arguments)})
+
+    def taken_from(self, of: Statement, given: Contribution) -> Contribution:
+        """A contribution to a statement with a sum in the place of its slope, unless conditions leave out
+        some of what that has a place for."""
+        read = {name for subscript in given.access.subscripts for name in subscript.names}
+        summed = {k for k in given.indices if k not in of.indices and k not in read}
+        free = tuple(k for k in given.indices if k in free_names(given.body) and k not in summed)
+        known = {**self._sizes, **dict(zip(of.indices, of.sizes, strict=True))}
+        if not summed or not known.keys() >= {*free}:
+            return given
+        sizes = tuple(known[k] for k in free)
+        inside = [c for c in given.conditions if c.names & summed]
+        others = [c for c in given.conditions if not c.names & summed]
+        outer, narrow = {*given.indices} - summed, {*others}.difference(box_of(free, sizes))
+        if any(c.names & outer for c in inside) or any(c.names & {*free} for c in narrow):
+            return given
+        name = self._names.fresh("slope")
+        gone, left = (tuple(k for k in given.indices if (k in summed) == is_in) for is_in in (True, False))
+        term = tidy(Term("sum", gone, tuple(inside), as_product(given.body)))
+        self.statements.append(Statement(name, free, sizes, (term,)))
+        slope = Access(name, tuple(map(affine, free)))
+        return replace(given, indices=left, conditions=tuple(others), body=slope, alone=slope)
 
 
 class _Local:
