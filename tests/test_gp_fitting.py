@@ -339,6 +339,53 @@ def test_extreme_counts():
     np.testing.assert_allclose(step, 0, atol=1e-8)  # of Newton's method
 
 
+LINE = np.linspace(0, 6, 50)
+
+
+@pytest.mark.parametrize("var", [1e-4, 1e-6, 1e-8])
+def test_laplace_of_precise_observations(var):
+    """The slopes of their log densities are small differences of numbers that are as large as 1 / var."""
+    y, new = np.sin(LINE) + 5, LINE[:5] + 0.03
+
+    def laplace(theta, y):
+        kernel, likelihood = np.exp(theta[0]) * RBF(np.exp(theta[1])), gp.Gaussian(np.exp(theta[2]))
+        found = gp.condition_laplace(kernel, LINE, y, likelihood)
+        return found.log_likelihood, found.mean(new)
+
+    def exact(theta, y):
+        found = gp.condition(np.exp(theta[0]) * RBF(np.exp(theta[1])), LINE, y, np.exp(theta[2]))
+        return found.log_marginal_likelihood(), found.mean(new)
+
+    theta, seeds = np.log([10.0, 1.5, var]), (1.0, np.cos(np.arange(5.0)))
+    (density, mean), pullback = ld.vjp(laplace, theta, y)
+    (density_of_exact, mean_of_exact), pullback_of_exact = ld.vjp(exact, theta, y)
+    np.testing.assert_allclose(density, density_of_exact, rtol=3e-8)
+    np.testing.assert_allclose(mean, mean_of_exact, rtol=1e-11)
+    for seed in ((seeds[0], np.zeros(5)), (0.0, seeds[1])):
+        found, expected = pullback(seed), pullback_of_exact(seed)
+        for got, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-5 * np.max(np.abs(wanted)))
+    moved = np.array([0.3, -0.2, 0.1]), np.sin(7 * LINE)
+    slope, slope_of_exact = (ld.jvp(f, (theta, y), moved)[1][1] for f in (laplace, exact))
+    np.testing.assert_allclose(slope, slope_of_exact, rtol=1e-5)
+
+
+def test_laplace_of_precise_counts():
+    counts = np.random.default_rng(0).poisson(1e6 * np.exp(0.5 * np.sin(LINE)))
+    found = gp.condition_laplace(100.0 * RBF(4.0), LINE, counts, gp.Poisson())
+    np.testing.assert_allclose(found.mean(LINE), found.mode, rtol=1e-12)
+    np.testing.assert_allclose(found.expected(LINE), counts, rtol=0.01)
+
+
+@pytest.mark.parametrize(("likelihood", "y"), [(gp.Gaussian(0.3), Y), (gp.Bernoulli("probit"), CLASSES)])
+def test_derivatives_of_what_laplace_predicts(likelihood, y):
+    def predicted(theta, X, likelihood, mean):
+        kernel = np.exp(theta[0]) * RBF(np.exp(theta[1]))
+        return gp.condition_laplace(kernel, X, y[:12], likelihood, mean).mean(X[:3] + 0.2)
+
+    check_grads(predicted, (np.array([0.4, 0.1]), X[:12], likelihood, 0.2), order=2, rtol=1e-4)
+
+
 def test_bad_observations():
     with pytest.raises(ValueError, match="observations are 0 and 1"):
         gp.laplace_log_likelihood(RBF(), X, Y, gp.Bernoulli())

@@ -98,48 +98,51 @@ def condition_laplace(
     array([0.5, 0.7])
     """
     X, y, prior, K = observed("condition_laplace", kernel, X, y, likelihood, mean)
-    u = _mode(*apart((K, prior, likelihood, y)))
+    alpha = _weights(*apart((K, prior, likelihood, y)))
+    u = K @ alpha
     f = u + prior
-    g, W = likelihood.slopes(f, y)
+    W = likelihood.slopes(f, y)[1]
     if not np.all(value(W) >= 0):
         raise ValueError(
             f"condition_laplace: the log density of {type(likelihood).__name__} is not concave at the mode: "
             f"write variational_bound"
         )
     curvature = Precisions(K, W)
-    found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * g) - sumlogdiag(curvature.L)
+    found = np.sum(likelihood.log_density(f, y)) - 0.5 * np.sum(u * alpha) - sumlogdiag(curvature.L)
     return LaplacePosterior(
-        own(kernel), X, own(y), g, curvature.L, curvature.root, own(likelihood), found, f, mean
+        own(kernel), X, own(y), alpha, curvature.L, curvature.root, own(likelihood), found, f, mean
     )
 
 
 @rule
-def _mode(moving: list[Any], still: Still) -> Any:
-    """The mode u less the prior mean, ``u = K g(u)``, of (K, prior mean, likelihood, observations).
+def _weights(moving: list[Any], still: Still) -> Any:
+    """``a = g(K a)`` at the mode ``u = K a``, of (K, prior mean, likelihood, observations).
 
-    ``(I + K W) du = d(K g)`` at a fixed u, Rasmussen & Williams, eq. 5.24.
+    The mode is known to more digits than its slopes g, which are differences of what may be far larger: it is
+    by a that K gives it.  ``(I + W K) da = dg(K a)`` at a fixed a, as Rasmussen & Williams, eq. 5.24.
     """
     K, prior, likelihood, y = still.tree(moving)
     is_outer = depends_on_variables(moving)
-    u = _mode(moving, still) if is_outer else _found_mode(K, prior, likelihood, value(y))
+    a = _weights(moving, still) if is_outer else _found_weights(K, prior, likelihood, value(y))
 
     def of_fixed(*moving: Any) -> Any:
         K, prior, likelihood, y = still.tree(moving)
-        return K @ likelihood.slopes(u + prior, y)[0]
+        return likelihood.slopes(K @ a + prior, y)[0]
+
+    def curvature() -> Precisions:
+        return Precisions(K, likelihood.slopes(K @ a + prior, y)[1])
 
     def push(moving_dot: list[Any]) -> Any:
-        curvature = Precisions(K, likelihood.slopes(u + prior, y)[1])
-        return curvature.solved(jvp(of_fixed, tuple(moving), tuple(moving_dot))[1])
+        return curvature().solved_transpose(jvp(of_fixed, tuple(moving), tuple(moving_dot))[1])
 
-    def pull(u_bar: Any) -> Any:
-        curvature = Precisions(K, likelihood.slopes(u + prior, y)[1])
-        return [*vjp(of_fixed, *moving)[1](curvature.solved_transpose(u_bar))]
+    def pull(a_bar: Any) -> Any:
+        return [*vjp(of_fixed, *moving)[1](curvature().solved(a_bar))]
 
-    return u, Differential((push,), (pull,))
+    return a, Differential((push,), (pull,))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of steps that are too long
-def _found_mode(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
+def _found_weights(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
     """By Newton's method for a of u = K a, as Rasmussen & Williams' algorithm 3.1."""
 
     def height(a: Any, u: Any) -> Any:
@@ -164,15 +167,15 @@ def _found_mode(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
         u = K @ a
         if gain <= 4 * np.finfo(K.dtype).eps * abs(best):
             break
-    last = K @ (a + newton(a, u))  # from where its error is squared
-    if np.max(np.abs(last - u)) <= NEAR * (1 + np.max(np.abs(u))):
+    last = a + newton(a, u)  # from where its error is squared
+    if np.max(np.abs(K @ last - u)) <= NEAR * (1 + np.max(np.abs(u))):
         return last
     warnings.warn(
         "condition_laplace: Newton's method has not found the mode; derivatives are not those of it",
         RuntimeWarning,
         stacklevel=2,
     )
-    return u
+    return a
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
