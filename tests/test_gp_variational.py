@@ -152,7 +152,10 @@ def test_noise_of_the_process_spreads_expected_counts():
     np.testing.assert_allclose(posterior.expected(np.array([0.2])), [np.exp(0.5 * (4.0 + 9.0))], rtol=1e-6)
 
 
-@pytest.mark.parametrize("likelihood", [gp.StudentT(0.1, 4.0), gp.StudentT(3.0, 1.5), gp.Bernoulli()])
+@pytest.mark.parametrize(
+    "likelihood",
+    [gp.StudentT(0.1, 4.0), gp.StudentT(3.0, 1.5), gp.Bernoulli(), gp.Bernoulli("probit")],
+)
 @pytest.mark.parametrize("std", [0.0, 0.3, 1.0, 10.0, 100.0])
 def test_expected_log_densities_are_integrals(likelihood, std):
     z = np.linspace(-1, 1, 200_001) ** 3 * 12  # dense where densities may be narrow
@@ -165,7 +168,7 @@ def test_expected_log_densities_are_integrals(likelihood, std):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("likelihood", [gp.StudentT(0.1, 4.0), gp.Bernoulli()])
+@pytest.mark.parametrize("likelihood", [gp.StudentT(0.1, 4.0), gp.Bernoulli(), gp.Bernoulli("probit")])
 def test_derivatives_of_expected_log_densities(likelihood):
     mean, var, y = np.array([0.2, 3.0, -4.0]), np.array([0.5, 4.0, 100.0]), np.array([1.0, 0.0, 1.0])
 
@@ -187,3 +190,27 @@ def test_means_and_variances_in_integers(name):
             getattr(likelihood, method)(mean.astype(kind), var.astype(kind), *given) for kind in (int, float)
         )
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+@pytest.mark.parametrize(
+    ("mean", "std", "expected"),
+    [  # by mpmath with 30 digits
+        (3, 5, -2.72753543445555118),
+        (20, 5, -0.000102413710126146513),
+        (30, 10, -0.0129131609098842392),
+        (50, 20, -0.255606534554852129),
+        (-1000, 1000, -962336.664207681828),
+        (1000, 1000, -37670.9551037872547),
+        (0, 1000, -250003.596673827222),
+        (-1000, 1e-3, -500007.826695312184),
+        (0.3, 1e-3, -0.481410444652387141),
+        (-2, 0.3, -3.82300154891586365),
+        (5, 1, -0.00020687295159049795),
+        (8, 1.5, -4.6811318032706898e-6),
+        (-3, 1, -7.069849371926182),
+        (100, 30, -0.0261081794467781635),
+    ],
+)
+def test_expected_log_densities_by_probit(mean, std, expected):
+    for sign, label in ((1.0, 1.0), (-1.0, 0.0)):
+        mean_and_var = np.array([sign * mean]), np.array([float(std) ** 2])
+        found = gp.Bernoulli("probit").expected_log_density(*mean_and_var, np.array([label]))
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
