@@ -250,6 +250,7 @@ def test_nothing_to_find():
 # -- Laplace ---------------------------------------------------------------------------------------------
 
 CLASSES = (Y > 0).astype(int)
+LINE = np.linspace(0, 6, 50)
 COUNTS = np.random.default_rng(1).poisson(np.exp(0.5 * Y))
 
 
@@ -330,6 +331,35 @@ def test_fit_of_classes():
     assert np.mean((found.posterior().expected(X) > 0.5) == CLASSES) > 0.95
 
 
+@pytest.mark.parametrize("size", [1e1, 1e2, 1e4, 1e6])
+def test_fit_of_counts_without_a_kernel(size):
+    """It begins with what counts say of the logarithm of their rate, not with their own mean and variance."""
+    rates = size * np.exp(0.5 * np.sin(LINE))
+    found = gp.fit(LINE, np.random.default_rng(0).poisson(rates), likelihood=gp.Poisson())
+    assert found.converged
+    np.testing.assert_allclose(found.posterior().expected(LINE), rates, rtol=3 / np.sqrt(size))
+
+
+def test_starts_of_likelihoods():
+    share = np.repeat([1.0, 0.0], [60, 20])
+    assert np.isclose(gp.Bernoulli().rough(share)[0], np.log(3), atol=0.03)
+    assert np.isclose(gp.Bernoulli("probit").rough(share)[0], scipy.special.ndtri(0.75), atol=0.03)
+    for labels in (np.ones(80), np.zeros(80)):
+        assert np.isfinite(gp.fit(X, labels, likelihood=gp.Bernoulli()).log_likelihood)
+    assert np.isfinite(gp.fit(X, np.zeros(80), likelihood=gp.Poisson()).log_likelihood)
+    found = gp.fit(X, Y + 1e3, likelihood=gp.Gaussian(0.01)).posterior()
+    np.testing.assert_allclose(found.mean(X), Y + 1e3, atol=0.5)
+
+
+def test_fits_go_nowhere_where_the_mode_is_not_found():
+    counts = np.random.default_rng(0).poisson(1e6 * np.exp(0.5 * np.sin(LINE)))
+    far = 1e12 * RBF(1.0) + WhiteKernel(1e12)
+    with pytest.warns(RuntimeWarning, match="Newton's method has not found the mode"):
+        gp.condition_laplace(far, LINE, counts, gp.Poisson())
+    with pytest.raises(np.linalg.LinAlgError, match="Newton's method has not found the mode"):
+        gp.fit(LINE, counts, far.with_params(k1__k1__constant_value_bounds="fixed"), likelihood=gp.Poisson())
+
+
 def test_extreme_counts():
     counts = np.where(X[:, 0] > 0, 10_000, 0)
     found = gp.condition_laplace(10.0 * RBF(1.0), X, counts, gp.Poisson())
@@ -337,9 +367,6 @@ def test_extreme_counts():
     K = 10.0 * RBF(1.0)(X)
     step = np.linalg.solve(np.eye(80) + K * np.exp(found.mode), found.mode - K @ found.alpha)
     np.testing.assert_allclose(step, 0, atol=1e-8)  # of Newton's method
-
-
-LINE = np.linspace(0, 6, 50)
 
 
 @pytest.mark.parametrize("var", [1e-4, 1e-6, 1e-8])

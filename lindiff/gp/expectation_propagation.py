@@ -7,7 +7,6 @@ the mean and the variance of the likelihood's product with them: Rasmussen & Wil
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.points import own
-from lindiff.gp.precisions import Precisions, PrecisionsPosterior, observed
+from lindiff.gp.precisions import Precisions, PrecisionsPosterior, not_found, observed
 from lindiff.linalg import sumlogdiag
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -246,11 +245,9 @@ def _found_sites(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
         else:
             sites = closest = _swept(K, closest, prior, likelihood, y)
     if not least <= NEAR:
-        warnings.warn(
+        not_found(
             "condition_ep: the moments of some sites do not match: neither values nor derivatives are those "
-            "of expectation propagation; write condition_laplace",
-            RuntimeWarning,
-            stacklevel=2,
+            "of expectation propagation; write condition_laplace"
         )
     return closest
 

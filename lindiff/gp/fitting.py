@@ -20,6 +20,7 @@ from lindiff.gp.kernels.translated import from_sklearn
 from lindiff.gp.laplace import LaplacePosterior
 from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.points import as_points, own
+from lindiff.gp.precisions import refusing
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood, residuals
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, sparse_bound
 from lindiff.statespace.priors import log_densities
@@ -51,8 +52,12 @@ def kernel_for(X: Any, y: Any) -> Kernel:
     >>> gp.kernel_for(np.array([0.0, 10.0]), np.array([1.0, 3.0]))
     ConstantKernel(constant_value=1) * RBF(length_scale=5) + WhiteKernel(noise_level=0.1)
     """
-    X = as_points(X)
-    scales, variance = _spreads(X, np.sqrt(X.shape[1])), float(np.mean(np.var(y, axis=0)))
+    return _kernel_of(as_points(X), float(np.mean(np.var(y, axis=0))))
+
+
+def _kernel_of(X: Any, variance: float) -> Kernel:
+    """That of :func:`kernel_for`, of a process of this variance."""
+    scales = _spreads(X, np.sqrt(X.shape[1]))
     variance = variance if variance > 0 else 1.0
     scales = scales if X.shape[1] > 1 else float(scales[0])
 
@@ -180,7 +185,8 @@ def fit(
     kernel : Kernel, optional
         Where the search begins, and what it may change: its numbers within their bounds, that of
         `WhiteKernel` parts for the noise, and all parameters of warps.  By default :func:`kernel_for` the
-        data, of a process whose mean is that of y.
+        data, of a process whose mean is that of y; with a likelihood, of one whose mean and variance are
+        its `rough` ones: of counts the logarithm of their mean, and 1.
     noise_var : number or (n,) array
         Variance of noise that is known, beside that of the kernel.
     mean : number, array like y, or callable, optional
@@ -219,8 +225,8 @@ def fit(
 
     Notes
     -----
-    The search is L-BFGS-B by logarithms of what is positive.  Where covariances cannot be factored it turns
-    back.
+    The search is L-BFGS-B by logarithms of what is positive.  Where covariances cannot be factored, or an
+    approximation is not found, it turns back.
 
     Examples
     --------
@@ -240,11 +246,16 @@ def fit(
         raise ValueError("fit: there are no points")
     if likelihood is not None and (inducing is not None or np.any(noise_var)):
         raise ValueError("fit: with a likelihood there are no inducing points and no noise_var")
-    if kernel is None and mean is None and likelihood is None:
-        mean = _average(y)
     if restarts < 0:
         raise ValueError(f"fit: restarts is 0 or more, got {restarts}")
-    kernel = kernel_for(X, y) if kernel is None else own(from_sklearn(kernel))
+    if kernel is not None:
+        kernel = own(from_sklearn(kernel))
+    elif likelihood is None:
+        kernel, mean = kernel_for(X, y), _average(y) if mean is None else mean
+    else:
+        likelihood.check(y)
+        average, variance = likelihood.rough(y)
+        kernel, mean = _kernel_of(X, variance), average if mean is None else mean
     rng = np.random.default_rng(rng)
     Z = None
     if inducing is not None:
@@ -340,7 +351,7 @@ class _Problem:
         """What the search minimizes, and its gradient; far above all seen where nothing can be computed."""
         self._evaluations += 1
         try:
-            with hearing(self._jittered):
+            with hearing(self._jittered), refusing():
                 value, gradient = self._value_and_grad(x)
         except np.linalg.LinAlgError:
             if not np.isfinite(self.best_value):

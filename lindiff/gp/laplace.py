@@ -7,7 +7,6 @@ likelihood, whose precision is ``K⁻¹ + W``: Rasmussen & Williams (2006), sect
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.points import own
-from lindiff.gp.precisions import Precisions, PrecisionsPosterior, observed
+from lindiff.gp.precisions import Precisions, PrecisionsPosterior, not_found, observed
 from lindiff.linalg import sumlogdiag
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -170,11 +169,7 @@ def _found_weights(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
     last = a + newton(a, u)  # from where its error is squared
     if np.max(np.abs(K @ last - u)) <= NEAR * (1 + np.max(np.abs(u))):
         return last
-    warnings.warn(
-        "condition_laplace: Newton's method has not found the mode; derivatives are not those of it",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    not_found("condition_laplace: Newton's method has not found the mode; derivatives are not those of it")
     return a
 
 

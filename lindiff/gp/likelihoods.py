@@ -46,7 +46,7 @@ def _probit_density(t: Any) -> Any:
     """Minus the third derivative of -log Φ.
 
     With the ratio ``r = φ(t) / Φ(t)`` it is ``r ((t + r)² + r (t + r) - 1)``, whose terms cancel far below
-    zero; there ``t + r = 1 / (x + 2 / (x + 3 / (x + …)))`` of ``x = -t``: Abramowitz & Stegun (1964), 26.2.14.
+    zero; there ``t + r = 1 / (x + 2 / (x + 3 / …))`` of ``x = -t``: Abramowitz & Stegun (1964), 26.2.14.
     """
     is_low = t < -2
     x, tails = np.where(is_low, -t, 2.0), []
@@ -88,6 +88,10 @@ class Likelihood:
 
     def check(self, y: Any) -> None:
         """Raise a ValueError for observations that are none."""
+
+    def rough(self, y: Any) -> tuple[float, float]:
+        """Mean and variance of a process whose observations may be these, to begin a search with."""
+        return 0.0, 1.0
 
     def slopes(self, f: Any, y: Any) -> tuple[Any, Any]:
         """The first derivative by f, and minus the second."""
@@ -164,6 +168,10 @@ class Bernoulli(Likelihood):
     def __post_init__(self) -> None:
         if self.link not in ("logit", "probit"):
             raise ValueError(f"Bernoulli: link is 'logit' or 'probit', got {self.link!r}")
+
+    def rough(self, y: Any) -> tuple[float, float]:
+        share = (np.sum(y) + 0.5) / (len(y) + 1)  # neither 0 nor 1
+        return float(special.logit(share) if self.link == "logit" else special.ndtri(share)), 1.0
 
     def log_density(self, f: Any, y: Any) -> Any:
         signed = np.where(np.greater(value(y), 0), f, -f)
@@ -272,6 +280,9 @@ class Poisson(Likelihood):
     array([-1.6931])
     """
 
+    def rough(self, y: Any) -> tuple[float, float]:
+        return float(np.log(np.maximum(np.sum(y), 0.5) / len(y))), 1.0
+
     def log_density(self, f: Any, y: Any) -> Any:
         return y * f - np.exp(f) - special.gammaln(y + 1.0)
 
@@ -310,6 +321,9 @@ class Gaussian(Likelihood):
     """
 
     var: Any = 1.0
+
+    def rough(self, y: Any) -> tuple[float, float]:
+        return float(np.mean(y)), float(np.var(y))
 
     def log_density(self, f: Any, y: Any) -> Any:
         return -0.5 * ((y - f) ** 2 / self.var + np.log(2 * np.pi * self.var))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,7 +19,26 @@ from lindiff.gp.posteriors import LikelihoodPosterior, mean_at
 from lindiff.gp.regression import residuals
 from lindiff.linalg import potrf, trsm
 
-__all__ = ["Precisions", "PrecisionsPosterior", "observed"]
+__all__ = ["Precisions", "PrecisionsPosterior", "not_found", "observed", "refusing"]
+
+_refuses: ContextVar[bool] = ContextVar("_refuses", default=False)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Within it an approximation that is not found is an error, for a search that can turn back."""
+    token = _refuses.set(True)
+    try:
+        yield
+    finally:
+        _refuses.reset(token)
+
+
+def not_found(message: str) -> None:
+    """Warn that an approximation is not what it should be; raises LinAlgError within :func:`refusing`."""
+    if _refuses.get():
+        raise np.linalg.LinAlgError(message)
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 def observed(
