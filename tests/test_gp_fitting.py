@@ -198,6 +198,14 @@ def test_priors_move_the_maximum():
         gp.fit(X, Y, priors={"length_scale": prior})
 
 
+def test_starts_of_which_nothing_is_finite():
+    prior = scipy.stats.uniform(10.0, 1.0)
+    with pytest.raises(ValueError, match=r"'length_scale': its prior has no density at 1\.0; give another"):
+        gp.fit(X, Y, RBF(1.0), 0.1, priors={"length_scale": prior})
+    with pytest.raises(ValueError, match="fit: mean holds NaN or infinity"):
+        gp.fit(X, Y, mean=np.nan)
+
+
 def test_restarts_leave_a_bad_start():
     bad = RBF(1e-3) + WhiteKernel(1.0)
     stuck = gp.fit(X[:30], Y[:30], bad)

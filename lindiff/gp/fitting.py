@@ -260,6 +260,8 @@ def fit(
     Z = None
     if inducing is not None:
         Z = inducing_points(X, inducing, rng) if np.ndim(inducing) == 0 else own(as_points(inducing, like=X))
+    if not callable(mean) and mean is not None and not np.all(np.isfinite(np.asarray(mean, np.float64))):
+        raise ValueError("fit: mean holds NaN or infinity")
     data = _Data(X, y, own(noise_var), own(mean), own(likelihood), approximation_by(approximation))
     problem = _Problem(kernel, data, Z, fixed_inducing, dict(priors or {}), progress)
     problem.search(problem.first, tol, options)
@@ -329,8 +331,18 @@ class _Problem:
         self.first = np.concatenate([self.hyper.start, np.asarray(points, np.float64)])
         free = np.tile([-np.inf, np.inf], (len(points), 1))
         self._bounds = np.concatenate([self.hyper.bounds, free])
+        self._check_start()
         self.best, self.best_value = self.first, -np.inf
         self._value_and_grad = value_and_grad(self.objective)
+
+    def _check_start(self) -> None:
+        """Raise a ValueError where a prior rules the first numbers out."""
+        values = self.hyper.values_at(self.hyper.start)
+        for name, density in self._densities.items():
+            if not np.all(np.isfinite(density(values[name]))):
+                raise ValueError(
+                    f"fit: start of {name!r}: its prior has no density at {values[name]}; give another start"
+                )
 
     def split(self, x: Any) -> tuple[Any, Any]:
         count = len(self.hyper.theta)
