@@ -190,6 +190,8 @@ def test_means_and_variances_in_integers(name):
             getattr(likelihood, method)(mean.astype(kind), var.astype(kind), *given) for kind in (int, float)
         )
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("mean", "std", "expected"),
     [  # by mpmath with 30 digits

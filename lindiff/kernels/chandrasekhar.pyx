@@ -15,6 +15,8 @@ cimport numpy as cnp
 from libc.math cimport NAN, fabs, isfinite, log
 from libc.string cimport memcpy, memmove
 
+from lindiff.kernels.conditions cimport numbers
+
 import numpy as np
 
 cnp.import_array()
@@ -28,10 +30,6 @@ cdef double REST = 1e-14
 
 # Coefficients that leave less than this of the variance may be those of a process with a unit root.
 cdef double SURE = 1e-8
-
-
-cdef double *numbers(cnp.ndarray x) noexcept:
-    return <double *> cnp.PyArray_DATA(x)
 
 
 cdef void move(Py_ssize_t n, const double *phi, const double *k, double v, double *a) noexcept nogil:

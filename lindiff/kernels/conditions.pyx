@@ -38,10 +38,6 @@ cdef inline Py_ssize_t steps_of(object x, Py_ssize_t steps, Py_ssize_t rows, Py_
     return 0
 
 
-cdef inline double *numbers(object x) noexcept:
-    return <double *>cnp.PyArray_DATA(<cnp.ndarray>x)
-
-
 cdef bint are_finite(const floating *x, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
