@@ -11,8 +11,8 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.gp.moving import Still, carried, children, leaves, restorer
-from lindiff.programs import program
 from lindiff.programs.keys import constant_key
+from lindiff.programs.program import Program
 from lindiff.transforms.reverse import vjp
 
 __all__ = ["Pulled", "Tiles", "between", "tiles_of"]
@@ -81,7 +81,7 @@ def _said(x: Any) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _program_of(form: _Form) -> Callable[..., Any]:
-    return program(lambda leaves: between(*form.restore(leaves)))
+    return Program(lambda leaves: between(*form.restore(leaves)), warns=False)  # of any numbers of points
 
 
 @functools.lru_cache(maxsize=256)
@@ -93,7 +93,7 @@ def _pulled_of(form: _Form, active: tuple[bool, ...]) -> Callable[..., Any]:
         moving = [x for x, a in zip(leaves, active, strict=True) if a]
         return vjp(lambda *moving: between(*still.tree(moving)), *moving)[1](K_bar)
 
-    return program(pulled)
+    return Program(pulled, warns=False)
 
 
 # -- tiles -----------------------------------------------------------------------------------------------
