@@ -1287,7 +1287,7 @@ def test_it_pickles():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(adjoint))(x, w, f_bar), adjoint(x, w, f_bar))
 
 
-def test_it_is_the_same_in_another_process():
+def test_it_is_the_same_in_another_process(tmp_path):
     adjoint = ld.tensor("f[i, j] = sum[k | k <= i] x[i, k]*y[k, j]").adjoint("x")
     show = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
     for seed in "12":  # other hashes
@@ -1295,6 +1295,7 @@ def test_it_is_the_same_in_another_process():
             [sys.executable, "-c", show],
             input=pickle.dumps(adjoint),
             env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=tmp_path,  # where the installed package is found
             capture_output=True,
             check=True,
         )
