@@ -421,6 +421,8 @@ def test_plain_arrays_are_swept_without_the_checks_of_others(seed):
     expected = loglikelihoods(canonical("loglikelihood", y, *model), "loglikelihood", None, None)[0]
     close(found, expected)
     assert found == statespace.loglikelihood(y, *model)
+    columns = model._replace(design=np.asfortranarray(model.design))
+    assert found == statespace.loglikelihood(np.asfortranarray(y), *columns)
 
     def of(way):
         return lambda *chosen: way(y, *chosen, *model[4:])

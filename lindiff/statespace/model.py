@@ -27,6 +27,7 @@ __all__ = [
     "canonical",
     "check_method",
     "in_order",
+    "in_rows",
     "of_steps",
     "real",
     "series_by_pattern",
@@ -535,7 +536,7 @@ def in_order(arrays: tuple[Any, ...], timed: bool = False) -> bool:
 
 def _of_one_series_in_order(name: str, arrays: tuple[Any, ...], diffuse: Any) -> System | None:
     """The system of arrays that are in order, or Variables of such; None, if it takes a closer look."""
-    y, A, B, Q, R, m, P = (_in_rows(x) for x in arrays)
+    y, A, B, Q, R, m, P = (in_rows(x) for x in arrays)
     mask, plain = None, value(A)
     if diffuse is not None and type(plain) is np.ndarray and plain.ndim in (2, 3):
         n = plain.shape[-1]
@@ -551,7 +552,7 @@ def _of_one_series_in_order(name: str, arrays: tuple[Any, ...], diffuse: Any) ->
     return system._replace(**start, diffuse=tuple(mask.nonzero()[0].tolist()))
 
 
-def _in_rows(x: Any) -> Any:
+def in_rows(x: Any) -> Any:
     """A plain array in C order; all else as it is."""
     return np.ascontiguousarray(x) if type(x) is np.ndarray and not x.flags.c_contiguous else x
 

@@ -11,7 +11,7 @@ from lindiff.core.variable import value
 from lindiff.statespace.builders._arguments import check_shape, reals
 from lindiff.statespace.columns import columns_by_name, dates_of, index_of_dates
 from lindiff.statespace.components import Component
-from lindiff.statespace.model import Model
+from lindiff.statespace.model import Model, in_rows
 
 __all__ = ["regression"]
 
@@ -75,7 +75,7 @@ def regression(exog: Any, coefficient_var: Any = 0.0, obs_var: Any = 0.0, coeffi
     if missing.any():
         of = "" if names is None else f" in {', '.join(sorted({names[i] for i in np.nonzero(missing)[-1]}))}"
         raise ValueError(f"{name}: exog has NaN{of}; only observations can be missing")
-    design = exog[:, None] if exog.ndim == 2 else exog
+    design = in_rows(exog[:, None] if exog.ndim == 2 else exog)
     _, p, k = design.shape
     if coefficient_var.shape not in ((), (k,)) or obs_var.shape not in ((), (p,)):
         raise ValueError(

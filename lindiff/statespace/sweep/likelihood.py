@@ -13,7 +13,7 @@ from lindiff.kernels.conditions import has_nan
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed
 from lindiff.statespace.diffuse import likelihood_terms
-from lindiff.statespace.model import System, in_order
+from lindiff.statespace.model import System, in_order, in_rows
 from lindiff.statespace.sweep.collapsed import collapsed_in_order, collapsed_loglikelihood
 from lindiff.statespace.sweep.derivatives import filter_sums, filter_terms
 from lindiff.statespace.sweep.handover import in_parts
@@ -90,7 +90,9 @@ def loglikelihood_from_diffuse(
         R = R.reshape(1, 1)
     arrays = y, A, B, Q, R, m, P
     if not in_order(arrays, timed=True):
-        return None
+        arrays = tuple(map(in_rows, arrays))
+        if not in_order(arrays, timed=True):
+            return None
     T, p = len(y), B.shape[-2]
     if _block(checkpoint, T, 8 * _most_kept(T, n, p, 1, p == 1)):
         return None
