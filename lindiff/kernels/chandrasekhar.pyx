@@ -27,7 +27,6 @@ cdef double LEAST = 1e-6
 # The covariance is at rest where ω has nothing larger.
 cdef double REST = 1e-14
 
-
 # Coefficients that leave less than this of the variance may be those of a process with a unit root.
 cdef double SURE = 1e-8
 

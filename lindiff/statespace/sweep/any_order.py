@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,16 @@ from lindiff.statespace.sweep.plan import Plan
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
 
-__all__ = ["composed_gradient", "composed_sums", "composed_terms", "pulled", "pushed", "system_of"]
+__all__ = [
+    "composed_gradient",
+    "composed_sums",
+    "composed_terms",
+    "in_place",
+    "pulled",
+    "pulled_in_place",
+    "pushed",
+    "system_of",
+]
 
 
 def composed_sums(*arrays: Any, plan: Plan) -> tuple[Any, ...]:
@@ -90,6 +99,19 @@ def pushed(function: Any, args: tuple[Any, ...], dots: tuple[Any, ...]) -> Any:
 def pulled(function: Any, args: tuple[Any, ...], bars: Any, active: tuple[int, ...]) -> tuple[Any, ...]:
     """The cotangents of the active arguments of a function; bars is a tuple where its result is one."""
     return vjp(_of(function, args, active), *(args[i] for i in active))[1](bars)
+
+
+def pulled_in_place(
+    function: Any, args: tuple[Any, ...], bars: Any, active: tuple[int, ...]
+) -> tuple[Any, ...]:
+    """A cotangent for each argument, None for those that are not active."""
+    return in_place(pulled(function, args, bars, active), [i in active for i in range(len(args))])
+
+
+def in_place(found: Iterable[Any], wanted: Iterable[Any]) -> tuple[Any, ...]:
+    """What was found of those that are wanted, None for the others."""
+    given = iter(found)
+    return tuple(next(given) if want else None for want in wanted)
 
 
 def _of(function: Any, args: tuple[Any, ...], active: tuple[int, ...]) -> Any:

@@ -18,7 +18,7 @@ from lindiff.kernels.kalman import Collapse, start_variances, with_variances
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.model import System
-from lindiff.statespace.sweep.any_order import pulled, pushed
+from lindiff.statespace.sweep.any_order import pulled_in_place, pushed
 from lindiff.statespace.sweep.derivatives import is_plain, wanted_of
 from lindiff.statespace.sweep.parts import ALL, Parts
 
@@ -112,8 +112,7 @@ def _loglikelihood(y: Any, A: Any, B: Any, Q: Any, R: Any, m: Any, P: Any, *, op
         if sweep is not None and is_plain(bar):
             bars = sweep.pull(float(bar[0]), wanted_of(active, options.parts)[:7])
             return tuple(None if x is None else x.reshape(z.shape) for x, z in zip(bars, arrays, strict=True))
-        found = iter(pulled(options.of_arrays, arrays, bar, active))
-        return tuple(next(found) if i in active else None for i in range(7))
+        return pulled_in_place(options.of_arrays, arrays, bar, active)
 
     return result, Differential(pushforward, pullback, selective=True)
 

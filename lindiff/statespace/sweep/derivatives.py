@@ -23,7 +23,8 @@ from lindiff.statespace.sweep.any_order import (
     composed_gradient,
     composed_sums,
     composed_terms,
-    pulled,
+    in_place,
+    pulled_in_place,
     pushed,
 )
 from lindiff.statespace.sweep.parts import Parts
@@ -104,11 +105,10 @@ def swept(
 
     def pullback(bars: Any, active: tuple[int, ...]) -> Any:
         if of is _TERMS and not hasattr(plan.kind, "pull_terms"):
-            parts = iter(pulled(partial(of.composed, plan=plan), arrays, bars, active))
-            return tuple(next(parts) if i in active else None for i in range(ARRAYS))
+            return pulled_in_place(partial(of.composed, plan=plan), arrays, bars, active)
         wanted = wanted_of(active, plan.parts)
-        given = iter(filter_gradient(*bars, *arrays, wanted=wanted, plan=plan, sweeps=sweeps, of=of))
-        return tuple(next(given) if want else None for want in wanted)
+        gradient = filter_gradient(*bars, *arrays, wanted=wanted, plan=plan, sweeps=sweeps, of=of)
+        return in_place(gradient, wanted)
 
     return found, Differential(pushforward, pullback, selective=True)
 
@@ -149,10 +149,8 @@ def filter_gradient(
 
     def pullback(gradient_bar: Any, active: tuple[int, ...]) -> Any:
         if not _has_complex_sweeps(plan, arrays, (*bars, *gradient_bar)):
-            parts = iter(pulled(composed, args, tuple(gradient_bar), active))
-            return tuple(next(parts) if i in active else None for i in range(len(args)))
-        given = iter(gradient_bar)
-        direction = tuple(next(given) if want else None for want in wanted)
+            return pulled_in_place(composed, args, tuple(gradient_bar), active)
+        direction = in_place(gradient_bar, wanted)
         h = complex_step(arrays, direction)
         moved = _moved(plan, arrays, direction, h)
         second = tuple(i + first in active for i in range(ARRAYS))

@@ -17,7 +17,7 @@ from lindiff.kernels.conditions import has_nan
 from lindiff.kernels.kalman import Collapse, Sweep
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.linalg.gaussian import LOG_TWO_PI
-from lindiff.statespace.sweep.any_order import pushed
+from lindiff.statespace.sweep.any_order import in_place, pushed
 from lindiff.statespace.sweep.derivatives import (
     complex_step,
     filter_gradient,
@@ -161,8 +161,7 @@ def _gradient(
     half = -0.5 * np.reshape(bar, (1,))
     bars = half, np.zeros((1, 0)), np.zeros((1, 0, 0)), half
     found = filter_gradient(*bars, *_with_axes(arrays), wanted=wanted, plan=_plan(arrays, options))
-    given = iter(found)
-    return tuple(next(given) if want else None for want in wanted)
+    return in_place(found, wanted)
 
 
 def _plan(arrays: tuple[Any, ...], options: _Options) -> Plan:

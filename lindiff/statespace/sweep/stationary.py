@@ -18,7 +18,7 @@ from lindiff.kernels.chandrasekhar import ArmaFilter
 from lindiff.kernels.conditions import has_nan
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.autocovariances import first_prediction
-from lindiff.statespace.sweep.any_order import pulled, pushed
+from lindiff.statespace.sweep.any_order import pulled_in_place, pushed
 from lindiff.statespace.sweep.derivatives import is_plain
 from lindiff.transforms.reverse import vjp
 
@@ -78,8 +78,7 @@ def _loglikelihood(y: Any, ar: Any, ma: Any, innovation_var: Any, *, general: Ca
 
     def pullback(bar: Any, active: tuple[int, ...]) -> Any:
         if sweep is None or not is_plain(bar):
-            found = iter(pulled(general, arrays, bar, active))
-            return tuple(next(found) if i in active else None for i in range(4))
+            return pulled_in_place(general, arrays, bar, active)
         y_bar, phi_bar, gain_bar, first_bar = sweep.pull(float(bar))
         ar_bar, ma_bar = pull_start((phi_bar, gain_bar, np.float64(first_bar * innovation_var)))
         return y_bar, ar_bar, ma_bar, np.asarray(first_bar * variance)
