@@ -23,7 +23,7 @@ from lindiff.gp.points import as_points, own
 from lindiff.gp.precisions import refusing
 from lindiff.gp.regression import Posterior, condition, log_marginal_likelihood, residuals
 from lindiff.gp.sparse import SparsePosterior, condition_sparse, sparse_bound
-from lindiff.statespace.priors import log_densities
+from lindiff.statespace.priors import log_densities, refuse_impossible
 from lindiff.transforms.reverse import value_and_grad
 
 __all__ = ["FitResult", "fit", "inducing_points", "kernel_for"]
@@ -331,18 +331,9 @@ class _Problem:
         self.first = np.concatenate([self.hyper.start, np.asarray(points, np.float64)])
         free = np.tile([-np.inf, np.inf], (len(points), 1))
         self._bounds = np.concatenate([self.hyper.bounds, free])
-        self._check_start()
+        refuse_impossible(self._densities, self.hyper.values_at(self.hyper.start))
         self.best, self.best_value = self.first, -np.inf
         self._value_and_grad = value_and_grad(self.objective)
-
-    def _check_start(self) -> None:
-        """Raise a ValueError where a prior rules the first numbers out."""
-        values = self.hyper.values_at(self.hyper.start)
-        for name, density in self._densities.items():
-            if not np.all(np.isfinite(density(values[name]))):
-                raise ValueError(
-                    f"fit: start of {name!r}: its prior has no density at {values[name]}; give another start"
-                )
 
     def split(self, x: Any) -> tuple[Any, Any]:
         count = len(self.hyper.theta)

@@ -6,10 +6,12 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from lindiff.scipy import stats
 from lindiff.scipy.stats._distribution import Distribution, Frozen
 
-__all__ = ["log_densities"]
+__all__ = ["log_densities", "refuse_impossible"]
 
 
 def log_densities(priors: Mapping[str, Any], params: Any) -> dict[str, Callable[[Any], Any]]:
@@ -57,3 +59,12 @@ def _log_density(name: str, prior: Any) -> Callable[[Any], Any]:
 
 def _logpdf(prior: Frozen, x: Any) -> Any:
     return prior.logpdf(x)
+
+
+def refuse_impossible(densities: Mapping[str, Callable[[Any], Any]], start: Mapping[str, Any]) -> None:
+    """Raise a ValueError where a prior rules out what a search begins with."""
+    for name, density in densities.items():
+        if not np.all(np.isfinite(density(start[name]))):
+            raise ValueError(
+                f"fit: start of {name!r}: its prior has no density at {start[name]}; give another start"
+            )

@@ -25,7 +25,7 @@ from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear import Beside, NonlinearModel, filter_for, with_functions_of
 from lindiff.statespace.panels import of_series
 from lindiff.statespace.partitioned import PartitionedPanel, is_partitioned
-from lindiff.statespace.priors import log_densities
+from lindiff.statespace.priors import log_densities, refuse_impossible
 from lindiff.statespace.repeated import by_program
 from lindiff.statespace.transforms import NAMED, Transform, covariance, positive, unconstrained
 from lindiff.statespace.units import in_unit, unit_of
@@ -97,12 +97,7 @@ class Problem:
         self.transforms = _one_for_each(self.start, maps)
         self.free = _unconstrained(self.start, self.transforms, size_of_noise(self.y))
         self._densities = log_densities(priors or {}, self.start)
-        for name, density in self._densities.items():
-            if not np.isfinite(np.sum(density(self.start[name]))):
-                raise ValueError(
-                    f"fit: start of {name!r}: its prior has no density at {self.start[name]}; give another "
-                    f"start"
-                )
+        refuse_impossible(self._densities, self.start)
         first = self.at(self.free)
         self._by = filter_for("fit", first, filter)
         self.diffuse = 0
