@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import pickle
@@ -492,6 +493,14 @@ def test_what_has_no_sparse_jacobian(function, x, message):
         ld.jacobian(function, sparse=True, holomorphic=True)
 
 
+@pytest.mark.parametrize("of_program", [False, True])
+def test_of_several_arguments(of_program):
+    f = ld.program(np.multiply) if of_program else np.multiply
+    with pytest.raises(TypeError, match=r"argnums=\(0, 1\) names 2: concatenate them"):
+        ld.jacobian(f, argnums=(0, 1), sparse=True)(np.ones(2), np.ones(2))
+    assert ld.jacobian(f, argnums=(1,), sparse=True)(np.ones(2), np.ones(2)).nnz == 2
+
+
 def test_within_another_transform():
     inner = ld.jacobian(lambda x: x**3, sparse=True)
     with pytest.raises(TypeError, match="no derivatives of its own"):
@@ -961,6 +970,46 @@ def test_small_changes_are_noticed_beside_a_large_entry(x, first, second, last, 
         state["on"] = on
         matrix = jacobian(x)
     np.testing.assert_array_equal(matrix.toarray(), ld.jacobian(f)(x))
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 5])
+@pytest.mark.parametrize("mode", [None, "fwd", "rev"])
+def test_programs_know_when_their_steps_are_others(mode, calls):
+    """However small the new entry is: no product shows it."""
+    state = {"entry": 0.0, "on": False}
+
+    def f(x):
+        y = 1e9 * x
+        if state["on"]:
+            y[0] += state["entry"] * x[2]
+        return y
+
+    jacobian = ld.jacobian(ld.program(f), mode=mode, sparse=True)
+    x = np.linspace(1, 2, 5)
+    for on, entry, times in [(False, 0.0, calls), (True, 1e-30, calls), (True, 1e-20, 2), (False, 0.0, 3)]:
+        state.update(on=on, entry=entry)
+        for _ in range(times):
+            np.testing.assert_array_equal(jacobian(x).toarray(), ld.jacobian(f)(x))
+            x = x + 0.125
+
+
+def test_programs_that_are_repeated_leave_arguments_and_results_alone():
+    def f(x, a):
+        return x * a
+
+    both = ld.value_and_jacobian(ld.program(f), sparse=True)
+    x, a = np.arange(1.0, 4.0), np.array([2.0, 3.0, 4.0])
+    kept = []
+    for k in range(6):
+        value, matrix = both(x + k, a)
+        np.testing.assert_array_equal(value, (x + k) * a)
+        np.testing.assert_array_equal(matrix.toarray(), np.diag(a))
+        kept.append((value, matrix))
+        value *= 0
+        matrix.data[:] = 7
+        matrix.indices[:] = 0
+    assert not any(np.shares_memory(y, z) for (y, _), (z, _) in itertools.combinations(kept, 2))
+    np.testing.assert_array_equal(a, [2.0, 3.0, 4.0])
 
 
 class Weights:

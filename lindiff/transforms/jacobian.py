@@ -71,8 +71,8 @@ def jacobian(
     -----
     The function runs once; then its record is walked with many directions at once, as many as fit into a
     cache: min(x.size, y.size) directions in all.  With ``sparse=True`` these are as many as groups of columns
-    (or rows) without a row (column) in common, and one more (two), which tell whether the pattern still
-    holds: of a tridiagonal matrix four, however large it is.
+    (or rows) without a row (column) in common, and some more, which tell whether the pattern still holds: of
+    a tridiagonal matrix six, however large it is, and four of a program that repeats its steps.
 
     Of a complex argument of a real result, dy = Re(J dx).
 

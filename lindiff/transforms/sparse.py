@@ -1,62 +1,38 @@
 """Jacobians as sparse matrices: columns that have no row in common are found by one direction.
 
-A. R. Curtis, M. J. D. Powell, J. K. Reid (1974), On the estimation of sparse Jacobian matrices; the pattern
-comes from the steps of a program (:mod:`lindiff.programs.dependence`), and the groups of columns from
-SciPy's greedy colouring (T. F. Coleman, J. J. Moré 1983).
+The pattern comes from the steps of a program (:mod:`lindiff.programs.dependence`), the directions from
+:mod:`lindiff.transforms.compression`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
-from scipy.optimize._numdiff import group_columns
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from lindiff.core import pytree
 from lindiff.core.directions import Directions, array_of
 from lindiff.core.linearization import Linearization
 from lindiff.core.registry import has_rules_of_users, told_apart
 from lindiff.core.variable import Variable
+from lindiff.programs.calling import Known
 from lindiff.programs.dependence import Found, TooLarge, copied, found_by
+from lindiff.programs.machine import MISSED
 from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
+from lindiff.programs.tree import Tree
 from lindiff.transforms._arguments import Argnums, linearized, places_of, select
+from lindiff.transforms.compression import CHUNK_BYTES, Comparison, Compression, largest
 
-__all__ = ["Compression", "SparseJacobian"]
-
-# Products with the Jacobian for several directions, one raveled product a row; if it is told not to go
-# forward, with its transpose.
-Walk: TypeAlias = Callable[[bool, Any], Any]
-
-# Walks with several directions carry so many bytes of an array together.
-CHUNK_BYTES = 1 << 18
+__all__ = ["SparseJacobian"]
 
 # Shapes whose patterns are kept.
 KEPT = 16
-
-# Roundings in each term of a product of the matrix and a direction, and from which part of it on it is
-# measured, by its precision, whether a difference is what is rounded on the way.  The directions that measure
-# it are as many fractions of the one.
-_ROUNDINGS = 8
-_FRACTIONS = 16
-_NOTICEABLE = {"f": 1e-3, "d": 1e-6}
-
-# The part of a function's slope that entries have which are no rounding themselves.
-_SMALL = 1e-3
-
-# How often the columns of a new pattern are halved, where that takes a while: an entry that hides in a row
-# behind a larger one is in another half than that, but for one pair of columns in 2**_HALVINGS.
-_HALVINGS = 4
-
-
-def _largest(x: Any) -> Any:
-    """The largest size of finite numbers."""
-    return np.max(np.abs(x), initial=0.0, where=np.isfinite(x))
 
 
 class SparseJacobian:
@@ -68,7 +44,8 @@ class SparseJacobian:
     of columns, of columns by the sizes of the argument's numbers, and of rows, as a large entry hides what
     its row or its column misses.  Where the matrix does not give the same but for rounding, or what is not
     finite, the pattern is found again, too.  A pattern that has just been found is looked at along halves of
-    directions as well.
+    directions as well.  A program that repeats the steps of the call that found the pattern walks along the
+    groups and one random direction alone.
 
     Parameters
     ----------
@@ -81,6 +58,7 @@ class SparseJacobian:
     def __init__(self, function: Callable[..., Any], argnums: Argnums, mode: str | None) -> None:
         self._function, self._argnums, self._mode = function, argnums, mode
         self._kept: dict[Any, Compression] = {}
+        self._repeatable: dict[Any, _Repeatable | None] = {}
         self._name = getattr(function, "__name__", "the function")
         self._products = _Products(function, argnums)
 
@@ -93,18 +71,21 @@ class SparseJacobian:
             For arguments or results that are no single real arrays, and a function without a program.
         """
         if isinstance(self._function, Program) and not has_aux and not kwargs and _are_plain(args):
+            others = _Others(self._function, self._argnums, args, kwargs)
+            _, (x,) = select(self._function, self._argnums, args, kwargs)
+            repeated = self._repeated(x, args, others)
+            if repeated is not None:
+                return repeated
             result, has_written = _called_on_copies(self._function, args)
-            _, selected = select(self._function, self._argnums, args, kwargs)
-            if not has_written and all(type(x) is np.ndarray for x in (result, *selected)):
-                x, y = self._one_of_each(list(selected), [result])
-                others = _Others(self._function, self._argnums, args, kwargs)
+            if not has_written and type(result) is type(x) is np.ndarray:
+                x, y = self._one_of_each([x], [result])
                 return result, self._matrix(x, y, args, kwargs, has_aux, self._products.at(args), others)
         # others are looked at before the function may write to them
         others = _Others(self._function, self._argnums, args, kwargs, copies=self._searches)
         linearization = linearized(self._function, self._argnums, args, kwargs, has_aux)
         x, y = self._one_of_each(linearization.inputs.arrays, linearization.outputs.arrays)
         result = (linearization.value, linearization.aux) if has_aux else linearization.value
-        return result, self._matrix(x, y, args, kwargs, has_aux, _walk_of(linearization), others)
+        return result, self._matrix(x, y, args, kwargs, has_aux, _WalksOfRecord(linearization), others)
 
     @property
     def _searches(self) -> bool:
@@ -118,7 +99,7 @@ class SparseJacobian:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         has_aux: bool,
-        walk: Walk,
+        walk: _Walks,
         others: _Others,
     ) -> csr_array:
         key = x.shape, y.shape, np.result_type(x, y), others.told
@@ -127,9 +108,10 @@ class SparseJacobian:
         def along(forward: bool, directions: Any) -> Any:
             return walk(forward, directions.reshape(len(directions), *(x if forward else y).shape))
 
+        repeatable = self._repeatable.get(_form_of(x, others))
         if kept is not None and not kept.looks:
             matrix, comparisons = kept.matrix(along, x)
-            if all(compared.is_rounding() for compared in comparisons):
+            if not (repeatable and repeatable.has_changed()) and _are_rounding(comparisons):
                 return matrix
         _, (at,) = select(self._function, self._argnums, args, kwargs)
         if isinstance(at, (dict, tuple)):
@@ -142,7 +124,7 @@ class SparseJacobian:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
         matrix, comparisons = kept.matrix(along, x)
-        slope = np.abs(np.ravel(y)) / (_largest(at) or 1.0)
+        slope = np.abs(np.ravel(y)) / (largest(at) or 1.0)
         slope = np.where(np.isfinite(slope), slope, 0.0)
         for compared in (*comparisons, *kept.closer(matrix, along)):
             if compared.misses(slope if compared.forward else 0.0, along):
@@ -152,8 +134,15 @@ class SparseJacobian:
                 )
         if len(self._kept) >= KEPT:
             self._kept.clear()
+            self._repeatable.clear()
         self._kept[key] = kept
+        self._repeatable[_form_of(x, others)] = None if kept.looks else walk.repeatable(kept)
         return matrix
+
+    def _repeated(self, x: Any, args: tuple[Any, ...], others: _Others) -> tuple[Any, csr_array] | None:
+        """The result and the matrix, where a program repeats the steps that the pattern was found by."""
+        repeatable = self._repeatable.get(_form_of(x, others)) if type(x) is np.ndarray else None
+        return None if repeatable is None else repeatable.at(args)
 
     def _one_of_each(self, inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any]:
         if len(inputs) != 1 or len(outputs) != 1:
@@ -266,6 +255,8 @@ class _Others:
 
     Attributes
     ----------
+    place : int or str
+        Of what the Jacobian is by.
     arrays : list of ndarray
         Those of real and complex numbers: a pattern holds for any.
     told : tuple
@@ -280,9 +271,15 @@ class _Others:
         kwargs: dict[str, Any],
         copies: bool = False,
     ) -> None:
-        (self._place,) = places_of(function, argnums, len(args), kwargs)
+        places = places_of(function, argnums, len(args), kwargs)
+        if len(places) != 1:
+            raise TypeError(
+                f"sparse=True is for a function of one array, and argnums={argnums!r} names {len(places)}: "
+                f"concatenate them, or give the number of one in argnums"
+            )
+        (self.place,) = places
         self._args, self._kwargs = args, kwargs
-        self._keys = [key for key in (*range(len(args)), *kwargs) if key != self._place]
+        self._keys = [key for key in (*range(len(args)), *kwargs) if key != self.place]
         leaves, self._restore = pytree.flatten(
             [args[key] if isinstance(key, int) else kwargs[key] for key in self._keys]
         )
@@ -297,7 +294,7 @@ class _Others:
         left = iter(arrays)
         # of what is no argument of a program each call gets a copy of its own, to write to
         others = self._restore([next(left) if _has_numbers(x) else copied(x) for x in self._leaves])
-        given = {**dict(zip(self._keys, others, strict=True)), self._place: x}
+        given = {**dict(zip(self._keys, others, strict=True)), self.place: x}
         args = [given[place] for place in range(len(self._args))]
         return function(*args, **{name: given[name] for name in self._kwargs})
 
@@ -314,230 +311,106 @@ def _told(x: Any) -> Any:
     return x.shape, x.dtype, None if _has_numbers(x) else hash(x.tobytes())
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The product of a matrix and a direction beside what a walk along it gives.
-
-    Attributes
-    ----------
-    forward : bool
-        Whether the direction is of columns; else it is of rows.
-    direction, product : ndarray
-        The walk's.
-    apart : ndarray
-        How far both products are from each other; NaN where that is not finite, so that it is no less than
-        anything.
-    matrix : csr_array or csc_array
-        Of double precision, transposed for a direction of rows.
-    lengths : ndarray
-        How many entries there are for each number.
-    whole : ndarray, optional
-        The direction that this one is a part of.
-    """
-
-    forward: bool
-    direction: Any
-    product: Any
-    apart: Any
-    matrix: Any
-    lengths: Any
-    whole: Any = None
-
-    @cached_property
-    def terms(self) -> Any:
-        """The sizes of what is added up in each number of the product."""
-        return abs(self.matrix) @ np.abs(self.direction)
-
-    def is_rounding(self) -> bool:
-        """Whether no number is further apart than what is rounded in its terms."""
-        unit = _ROUNDINGS * np.finfo(self.direction.dtype).eps
-        return not np.any(self._beyond(unit * self.lengths, 0.0))
-
-    def misses(self, slope: Any, walk: Walk) -> bool:
-        """Whether the matrix has not all entries: a number is noticeably apart, by more than what is rounded
-        on the way to it.  Entries that are much less than the function's ``slope`` may be rounding."""
-        far = self._beyond(_NOTICEABLE[self.direction.dtype.char], _SMALL * slope) & ~np.isnan(self.apart)
-        if not np.any(far):
-            return False
-        return bool(np.any(far & ~(self.apart <= _ROUNDINGS * self.lengths * self._noise(walk))))
-
-    def _beyond(self, part: Any, slope: Any) -> Any:
-        """Which numbers are apart by more than a part of their size and that of their terms, which are no
-        smaller than ``slope``."""
-        size = np.abs(self.product)
-        beyond = ~(self.apart <= part * size)
-        if np.any(beyond):
-            beyond &= ~(self.apart <= part * (size + self.terms + np.where(self.terms > 0, slope, 0.0)))
-        return beyond
-
-    def _noise(self, walk: Walk) -> Any:
-        """How far walks along parts of the direction are from the one along it: what is rounded on the way to
-        each number, be the product as small as that."""
-        parts = np.arange(1, 2 * _FRACTIONS + 2, 2).astype(self.direction.dtype)[:, None]
-        products = walk(self.forward, self.direction / parts) * parts
-        noise = np.max(np.abs(products[1:] - products[0]), axis=0)
-        if self.whole is None:
-            return noise
-        # entries are rounded by the size of others that they stand beside
-        return np.maximum(noise, np.finfo(noise.dtype).eps * (abs(self.matrix) @ np.abs(self.whole)))
-
-
-@dataclass(frozen=True)
-class Compression:
-    """A pattern, and the groups of its columns or rows that have no entry in the same row or column.
-
-    Attributes
-    ----------
-    pattern : csr_array of bool
-        With sorted indices.
-    looks : bool
-        Whether the function looks at values.
-    lengths : (ndarray of int, ndarray of int)
-        How many entries each column and each row has, 1 for none.
-    forward : bool
-        Whether the groups are of columns.
-    seeds : ndarray
-        A direction for each group, and a random one, each a row.
-    across : ndarray
-        A random direction of rows or columns, of which the groups are not.
-    places : (ndarray of int, ndarray of int)
-        Of each entry in the products with the seeds.
-    """
-
-    pattern: csr_array
-    looks: bool
-    lengths: tuple[Any, Any]
-    forward: bool
-    seeds: Any
-    across: Any
-    places: tuple[Any, Any]
-
-    @classmethod
-    def of(cls, pattern: csr_array, looks: bool, mode: str | None, dtype: np.dtype[Any]) -> Compression:
-        pattern = csr_array(pattern, dtype=bool)
-        pattern.sum_duplicates()
-        rows, columns = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices
-        found = {}
-        if mode != "rev":
-            found[True] = _groups(pattern)
-        if mode != "fwd":
-            found[False] = _groups(pattern.T)
-        forward = min(found, key=lambda k: (found[k].max(initial=-1), not k))
-        groups = found[forward]
-        count = int(groups.max(initial=-1)) + 1
-        random = np.random.default_rng(0)
-        seeds = np.zeros((count + 1, groups.size), dtype)
-        seeds[groups, np.arange(groups.size)] = 1.0
-        seeds[count] = random.standard_normal(groups.size)
-        seeds.flags.writeable = False
-        across = random.standard_normal(pattern.shape[0 if forward else 1]).astype(dtype)
-        places = (groups[columns], rows) if forward else (groups[rows], columns)
-        lengths = (
-            np.maximum(np.bincount(columns, minlength=pattern.shape[1]), 1),
-            np.maximum(np.diff(pattern.indptr), 1),
-        )
-        return cls(pattern, looks, lengths, forward, seeds, across, places)
-
-    def matrix(self, walk: Walk, x: Any) -> tuple[csr_array, list[Comparison]]:
-        """The Jacobian at x, and products with it beside those of walks."""
-        last, seeds, across = len(self.seeds) - 1, self.seeds, self.across[None]
-        sizes = _sizes_in(x).astype(across.dtype)
-        if self.forward:
-            seeds = np.concatenate([seeds, sizes * seeds[last:]])
-        else:
-            across = np.concatenate([across, sizes * across])
-        products = walk(self.forward, seeds)
-        matrix = self.matrix_of(products)
-        comparisons = [
-            self._compared(matrix, self.forward, seeds[k], products[k])
-            for k in (*self._apart(matrix.data, products[:last]), *range(last, len(seeds)))
-        ]
-        return matrix, [*comparisons, *self._compared_across(matrix, across, walk)]
-
-    def closer(self, matrix: csr_array, walk: Walk) -> Iterator[Comparison]:
-        """More of these: along halves of the random direction, by the bits of numbers of its columns or
-        rows."""
-        random = self.seeds[-1]
-        numbers = np.random.default_rng(1).permutation(random.size)
-        step = max(CHUNK_BYTES // max(random.nbytes, 1), 1)
-        count = min(max(random.size - 1, 0).bit_length(), max(step // 2, _HALVINGS))
-        sides = [(bit, side) for bit in range(count) for side in (0, 1)]
-        for first in range(0, len(sides), step):
-            halves = np.stack(
-                [random * (numbers >> bit & 1 == side) for bit, side in sides[first : first + step]]
-            )
-            for half, product in zip(halves, walk(self.forward, halves), strict=True):
-                yield replace(self._compared(matrix, self.forward, half, product), whole=random)
-
-    @property
-    def directions(self) -> Any:
-        """One for each group, each a row."""
-        return self.seeds[:-1]
-
-    def matrix_of(self, products: Any) -> csr_array:
-        """The matrix whose products with the directions these are, each a row."""
-        parts = products[self.places], self.pattern.indices.copy(), self.pattern.indptr.copy()
-        return csr_array(parts, self.pattern.shape)
-
-    def _compared_across(self, matrix: csr_array, directions: Any, walk: Walk) -> list[Comparison]:
-        try:
-            products = walk(not self.forward, directions)
-        except TypeError:  # a pullback that is not linear has no transpose
-            return []
-        pairs = zip(directions, products, strict=True)
-        return [self._compared(matrix, not self.forward, direction, product) for direction, product in pairs]
-
-    def _compared(self, matrix: csr_array, forward: bool, direction: Any, product: Any) -> Comparison:
-        own = matrix.astype(np.float64, copy=False)
-        own = own if forward else own.T
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(own @ direction - product)
-        apart[np.isinf(apart)] = np.nan
-        return Comparison(forward, direction, product, apart, own, self.lengths[forward])
-
-    def _apart(self, data: Any, products: Any) -> Sequence[int]:
-        """Groups whose products have numbers where there is no entry."""
-        if np.count_nonzero(products) == np.count_nonzero(data):
-            return []
-        groups, _ = self.places
-        entries = np.bincount(groups[data != 0], minlength=len(products))
-        return np.flatnonzero(np.count_nonzero(products, axis=1) != entries).tolist()
-
-
-def _sizes_in(x: Any) -> Any:
-    """The sizes of numbers beside the largest one; the mean for those that have none."""
-    sizes = np.abs(np.ravel(x)) / (_largest(x) or 1.0)
-    has_one = np.isfinite(sizes) & (sizes > 0)
-    return np.where(has_one, sizes, np.mean(sizes[has_one]) if has_one.any() else 1.0)
-
-
 class _Products:
-    """Walks of a program, each of which is a program, too."""
+    """Programs of walks."""
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums) -> None:
         of = function.function if isinstance(function, Program) else function
 
         def walked(forward: bool, seeds: Any, *args: Any) -> Any:
-            return _ends(linearized(of, argnums, args, {}, False), forward, seeds)
+            linearization = linearized(of, argnums, args, {}, False)
+            return linearization.value, _ends(linearization, forward, seeds)
 
         self._programs = {way: Program(partial(walked, way), warns=False) for way in (True, False)}
 
-    def at(self, args: tuple[Any, ...]) -> Walk:
+    def at(self, args: tuple[Any, ...]) -> _WalksOfProgram:
         """Those from arguments."""
-
-        def walk(forward: bool, seeds: Any) -> Any:
-            return np.concatenate([self._programs[forward](part, *args) for part in _parts(seeds)])
-
-        return walk
+        return _WalksOfProgram(self._programs, args)
 
 
-def _walk_of(linearization: Linearization) -> Walk:
-    """Walks through a record."""
+class _Walks:
+    """Products with the Jacobian for several directions, one raveled product a row; if it is told not to go
+    forward, with its transpose."""
 
-    def walk(forward: bool, seeds: Any) -> Any:
-        return np.concatenate([_ends(linearization, forward, part) for part in _parts(seeds)])
+    def __call__(self, forward: bool, seeds: Any) -> Any:
+        raise NotImplementedError
 
-    return walk
+    def repeatable(self, kept: Compression) -> _Repeatable | None:
+        """What repeats the steps of the walks that this pattern was found beside; None where nothing does."""
+        return None
+
+
+class _WalksOfProgram(_Walks):
+    """By programs of the value and products."""
+
+    def __init__(self, programs: dict[bool, Program[..., Any]], args: tuple[Any, ...]) -> None:
+        self._programs, self._args = programs, args
+
+    def __call__(self, forward: bool, seeds: Any) -> Any:
+        return np.concatenate([self._programs[forward](part, *self._args)[1] for part in _parts(seeds)])
+
+    def repeatable(self, kept: Compression) -> _Repeatable | None:
+        program, parts = self._programs[kept.forward], []
+        for part in _parts(kept.seeds):
+            known = program.known_for((part, *self._args), {})
+            if known is None or known.tree is None:
+                return None
+            parts.append((part, known, known.tree))
+        found = _Repeatable(kept, program, parts)
+        return None if found.has_changed() else found
+
+
+class _WalksOfRecord(_Walks):
+    """Through a record."""
+
+    def __init__(self, linearization: Linearization) -> None:
+        self._linearization = linearization
+
+    def __call__(self, forward: bool, seeds: Any) -> Any:
+        return np.concatenate([_ends(self._linearization, forward, part) for part in _parts(seeds)])
+
+
+@dataclass(frozen=True)
+class _Repeatable:
+    """A pattern, and the steps that it was found by: it holds as long as they are those of the walks.
+
+    Attributes
+    ----------
+    kept : Compression
+    program : Program
+        Of the value and the products.
+    parts : list of (ndarray, Known, Tree)
+        Directions, what is known of walks along them, and the steps of these.
+    """
+
+    kept: Compression
+    program: Program[..., Any]
+    parts: list[tuple[Any, Known, Tree]]
+
+    def has_changed(self) -> bool:
+        """Whether the walks have other steps now, or choose among several."""
+        return any(known.tree is not tree or tree.ways > 1 for _, known, tree in self.parts)
+
+    def at(self, args: tuple[Any, ...]) -> tuple[Any, csr_array] | None:
+        """The value and the matrix; None where the steps are not repeated, or its products are others'."""
+        products, value = [], None
+        for part, known, tree in self.parts:
+            found = self.program.repeated_by((part, *args), known, tree)
+            if found is MISSED:
+                return None
+            value, ends = found
+            products.append(ends)
+        ends = products[0] if len(products) == 1 else np.concatenate(products)
+        matrix = self.kept.matrix_of(ends)
+        return (value, matrix) if _are_rounding(self.kept.of_seeds(matrix, ends)) else None
+
+
+def _are_rounding(comparisons: list[Comparison]) -> bool:
+    return all(compared.is_rounding() for compared in comparisons)
+
+
+def _form_of(x: Any, others: _Others) -> tuple[Any, ...]:
+    return x.shape, x.dtype, others.told
 
 
 def _parts(seeds: Any) -> Iterator[Any]:
@@ -552,11 +425,6 @@ def _ends(linearization: Linearization, forward: bool, seeds: Any) -> Any:
     go = linearization.push_leaves if forward else linearization.pull_arrays
     end = go([Directions(seeds) if len(seeds) > 1 else seeds[0]])[0]
     return np.reshape(array_of(end, len(seeds)), (len(seeds), -1))
-
-
-def _groups(pattern: Any) -> Any:
-    """Of columns that have no row in common."""
-    return group_columns(csc_array(pattern)) if pattern.nnz else np.zeros(pattern.shape[1], np.intp)
 
 
 def _called_on_copies(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, bool]:

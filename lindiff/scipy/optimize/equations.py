@@ -35,9 +35,9 @@ from lindiff.scipy.optimize._flat import (
 from lindiff.scipy.optimize._losses import cost_of, scaled_for_loss
 from lindiff.scipy.optimize._running import Running, explained, running
 from lindiff.scipy.optimize._solved import Stationary, end_of_search, solved
+from lindiff.transforms.compression import Compression
 from lindiff.transforms.jacobian import jacobian
 from lindiff.transforms.reverse import grad
-from lindiff.transforms.sparse import Compression
 
 __all__ = ["fixed_point", "least_squares", "root"]
 
