@@ -310,7 +310,8 @@ def test_derivatives_of_what_has_jitter_are_those_of_the_jitter_too(jitter):
         )
 
     for k in range(5):
-        check_grads(lambda *args, k=k: of_all(*args)[k], (1.3, inducing), order=1, rtol=1e-4)
+        # in both modes to what rounding leaves of matrices with so little on their diagonal
+        check_grads(lambda *args, k=k: of_all(*args)[k], (1.3, inducing), 1, rtol=1e-4, adjoint_rtol=1e-9)
     check_grads(lambda variance: of_all(variance, inducing)[0], (1.3,), order=2, rtol=1e-4)
 
 

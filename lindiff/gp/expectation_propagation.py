@@ -20,7 +20,8 @@ from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.points import own
 from lindiff.gp.precisions import Precisions, PrecisionsPosterior, not_found, observed
-from lindiff.linalg import sumlogdiag
+from lindiff.kernels.matmul import product
+from lindiff.linalg import lu_factor, sumlogdiag
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import grad, vjp
@@ -132,7 +133,7 @@ def _energy(given: Any, sites: Any, cavities: Any) -> Any:
     grown = 1 + tau * var
     replaced = np.log(grown) - (2 * mean * nu + var * nu**2 - tau * mean**2) / grown
     tilted = likelihood.log_expected_density(mean + prior, var, y)
-    explained = np.sum(nu * (K @ precisions.solved_transpose(nu)))
+    explained = np.sum(nu * product(K, precisions.solved_transpose(nu)))
     return np.sum(tilted + 0.5 * replaced) + 0.5 * explained - sumlogdiag(precisions.L)
 
 
@@ -140,7 +141,7 @@ def _marginals(K: Any, sites: Any) -> tuple[Any, Any]:
     """Means and variances of the process at its points."""
     precisions = Precisions(K, sites[0])
     V = precisions.explained()
-    return K @ precisions.solved_transpose(sites[1]), np.diagonal(K) - np.sum(V * V, axis=1)
+    return product(K, precisions.solved_transpose(sites[1])), np.diagonal(K) - np.sum(V * V, axis=1)
 
 
 def _cavities(K: Any, sites: Any) -> tuple[Any, Any]:
@@ -182,12 +183,13 @@ def _sites(moving: list[Any], still: Still) -> Any:
 
     def push(moving_dot: list[Any]) -> Any:
         moved = jvp(of_fixed, tuple(moving), tuple(moving_dot))[1]
-        found = np.linalg.solve(_slopes(K, prior, likelihood, y, sites), np.reshape(moved, (-1,)))
+        slopes = _slopes(K, prior, likelihood, y, sites)
+        found = lu_factor(slopes).solve(np.reshape(moved, (-1,)))
         return np.reshape(found, (2, -1))
 
     def pull(sites_bar: Any) -> Any:
         slopes = _slopes(K, prior, likelihood, y, sites)
-        found = np.linalg.solve(slopes.T, np.reshape(sites_bar, (-1,)))
+        found = lu_factor(slopes).solve(np.reshape(sites_bar, (-1,)), transpose=True)
         return [*vjp(of_fixed, *moving)[1](np.reshape(found, (2, -1)))]
 
     return sites, Differential((push,), (pull,))
@@ -196,8 +198,8 @@ def _sites(moving: list[Any], still: Still) -> Any:
 def _slopes(K: Any, prior: Any, likelihood: Likelihood, y: Any, sites: Any) -> Any:
     """``I - ∂φ/∂s`` (2n, 2n): of the covariance Σ, ``dmean = Σ (dν - mean dτ)`` and ``dvar = -Σ² dτ``."""
     V = Precisions(K, sites[0]).explained()
-    cov = K - V @ V.T
-    mean, var = cov @ sites[1], np.diagonal(cov)
+    cov = K - product(V, V.T)
+    mean, var = product(cov, sites[1]), np.diagonal(cov)
 
     def local(mean: Any, var: Any, sites: Any) -> Any:
         return _matched(*_without(mean, var, sites), prior, likelihood, y)
@@ -238,7 +240,7 @@ def _found_sites(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
             closest, least = sites, off
         if by_newton:
             slopes = _slopes(K, prior, likelihood, y, sites)
-            step = np.linalg.solve(slopes, np.reshape(asked - sites, (-1,)))
+            step = lu_factor(slopes).solve(np.reshape(asked - sites, (-1,)))
             sites = _proper(sites + np.reshape(step, (2, -1)))
         elif at_once:
             sites = _proper(asked)
@@ -261,7 +263,7 @@ def _swept(K: Any, sites: Any, prior: Any, likelihood: Likelihood, y: Any) -> An
     """Sites after one sweep over one after the other: Rasmussen & Williams, algorithm 3.5."""
     precisions, sites = Precisions(K, sites[0]), sites.copy()
     V = precisions.explained()
-    cov = K - V @ V.T
+    cov = K - product(V, V.T)
     prior = np.broadcast_to(prior, np.shape(y))
     for i in range(len(K)):
         one = slice(i, i + 1)

@@ -19,6 +19,7 @@ from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.moving import Still, apart
 from lindiff.gp.points import own
 from lindiff.gp.precisions import Precisions, PrecisionsPosterior, not_found, observed
+from lindiff.kernels.matmul import product
 from lindiff.linalg import sumlogdiag
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -98,7 +99,7 @@ def condition_laplace(
     """
     X, y, prior, K = observed("condition_laplace", kernel, X, y, likelihood, mean)
     alpha = _weights(*apart((K, prior, likelihood, y)))
-    u = K @ alpha
+    u = product(K, alpha)
     f = u + prior
     W = likelihood.slopes(f, y)[1]
     if not np.all(value(W) >= 0):
@@ -126,10 +127,10 @@ def _weights(moving: list[Any], still: Still) -> Any:
 
     def of_fixed(*moving: Any) -> Any:
         K, prior, likelihood, y = still.tree(moving)
-        return likelihood.slopes(K @ a + prior, y)[0]
+        return likelihood.slopes(product(K, a) + prior, y)[0]
 
     def curvature() -> Precisions:
-        return Precisions(K, likelihood.slopes(K @ a + prior, y)[1])
+        return Precisions(K, likelihood.slopes(product(K, a) + prior, y)[1])
 
     def push(moving_dot: list[Any]) -> Any:
         return curvature().solved_transpose(jvp(of_fixed, tuple(moving), tuple(moving_dot))[1])
@@ -156,18 +157,18 @@ def _found_weights(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
     for _ in range(MOST_STEPS):
         step = newton(a, u)
         for _ in range(MOST_HALVINGS):
-            after = height(a + step, K @ (a + step))
+            after = height(a + step, product(K, a + step))
             if after >= best:
                 break
             step = 0.5 * step
         else:  # as high as rounding allows
             break
         a, gain, best = a + step, after - best, after
-        u = K @ a
+        u = product(K, a)
         if gain <= 4 * np.finfo(K.dtype).eps * abs(best):
             break
     last = a + newton(a, u)  # from where its error is squared
-    if np.max(np.abs(K @ last - u)) <= NEAR * (1 + np.max(np.abs(u))):
+    if np.max(np.abs(product(K, last) - u)) <= NEAR * (1 + np.max(np.abs(u))):
         return last
     not_found("condition_laplace: Newton's method has not found the mode; derivatives are not those of it")
     return a

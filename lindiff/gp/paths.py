@@ -24,6 +24,7 @@ from lindiff.gp.kernels import (
 from lindiff.gp.kernels.stationary import as_scale
 from lindiff.gp.points import as_points, own
 from lindiff.gp.regression import Posterior
+from lindiff.kernels.matmul import product
 from lindiff.linalg import trsm
 
 __all__ = ["posterior_paths", "prior_paths"]
@@ -79,7 +80,7 @@ def prior_paths(kernel: Kernel, dimension: int, rng: Any, size: int = 1, feature
 
 def _drawn(weights: list[Any], waves: list[Features], X: Any) -> Any:
     X = as_points(X)
-    return sum(w @ wave(X).T for w, wave in zip(weights, waves, strict=True))
+    return sum(product(w, wave(X).T) for w, wave in zip(weights, waves, strict=True))
 
 
 def _waves(kernel: Kernel, dimension: int, rng: Any, count: int) -> list[Features]:
@@ -137,7 +138,7 @@ def _wave(kernel: Kernel, dimension: int, rng: Any, count: int) -> Features:
 
 
 def _cosines(length_scale: Any, frequencies: Any, shifts: Any, X: Any) -> Any:
-    return np.sqrt(2 / len(shifts)) * np.cos(X / as_scale(length_scale) @ frequencies.T + shifts)
+    return np.sqrt(2 / len(shifts)) * np.cos(product(X / as_scale(length_scale), frequencies.T) + shifts)
 
 
 def posterior_paths(posterior: Posterior, rng: Any, size: int = 1, features: int = 1024) -> Features:
@@ -195,5 +196,5 @@ def posterior_paths(posterior: Posterior, rng: Any, size: int = 1, features: int
 
 def _corrected(posterior: Posterior, prior: Features, alpha: Any, new: Any) -> Any:
     new = as_points(new, like=posterior.X)
-    found = prior(new) + (posterior.kernel(new, posterior.X) @ alpha).T
+    found = prior(new) + product(posterior.kernel(new, posterior.X), alpha).T
     return found if posterior.prior_mean is None else found + posterior.prior_mean_at(new)

@@ -15,6 +15,7 @@ from lindiff.gp.jitter import factor
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood, noise_of
 from lindiff.gp.points import as_points, unmasked
+from lindiff.kernels.matmul import product
 
 __all__ = ["LatentPosterior", "LikelihoodPosterior", "mean_at"]
 
@@ -65,7 +66,9 @@ class LatentPosterior:
         """The expectation of the process at points (m, d): (m,), or (m, k)."""
         X = as_points(X, like=self.X)
         kernel, G = self.kernel, self.kernel.features(self.X)
-        found = [covariances(kernel, kernel.features(block), G) @ self.alpha for block in self._blocks(X)]
+        found = [
+            product(covariances(kernel, kernel.features(block), G), self.alpha) for block in self._blocks(X)
+        ]
         mean = np.concatenate(found)
         return mean if self.prior_mean is None else mean + self.prior_mean_at(X)
 
@@ -109,7 +112,7 @@ class LatentPosterior:
         for block in self._blocks(X):
             F = kernel.features(block)
             K = covariances(kernel, F, G)
-            means.append(K @ self.alpha)
+            means.append(product(K, self.alpha))
             V, *others = self._explained(K)
             var = kernel.all_variances(F) - np.sum(V * V, axis=1)
             variances.append(np.transpose(sum((np.sum(W * W, axis=-1) for W in others), var)))
@@ -138,10 +141,10 @@ class LatentPosterior:
         X = as_points(X, like=self.X)
         F = self.kernel.features(X)
         V, *others = self._explained(covariances(self.kernel, F, self.kernel.features(self.X)))
-        known = covariances(self.kernel, F) - V @ V.T
+        known = covariances(self.kernel, F) - product(V, V.T)
         if _is_noisy(noise):
             known = add_to_diagonal(known, self._added(noise))
-        return sum((W @ np.swapaxes(W, -1, -2) for W in others), known)
+        return sum((product(W, np.swapaxes(W, -1, -2)) for W in others), known)
 
     def sample(self, X: Any, rng: Any, size: int = 1) -> Any:
         """Draws of the process at points (m, d): (size, m), or (size, m, k).
@@ -168,8 +171,8 @@ class LatentPosterior:
         rng = np.random.default_rng(rng)
         normal = placed(rng.standard_normal((size, *np.shape(mean))).astype(mean.dtype), mean)
         if mean.ndim == 1:
-            return mean + normal @ L.T
-        moved = np.transpose(normal, (2, 0, 1)) @ np.swapaxes(L, -1, -2)
+            return mean + product(normal, L.T)
+        moved = product(np.transpose(normal, (2, 0, 1)), np.swapaxes(L, -1, -2))
         return mean + np.transpose(moved, (1, 2, 0))
 
 

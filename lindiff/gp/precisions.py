@@ -17,6 +17,7 @@ from lindiff.gp.likelihoods import Likelihood
 from lindiff.gp.points import as_points, own
 from lindiff.gp.posteriors import LikelihoodPosterior, mean_at
 from lindiff.gp.regression import residuals
+from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, trsm
 
 __all__ = ["Precisions", "PrecisionsPosterior", "not_found", "observed", "refusing"]
@@ -82,15 +83,15 @@ class Precisions:
 
     def solved(self, b: Any) -> Any:
         """``(I + K W)⁻¹ b``."""
-        first = b - self.K @ self._weighted(b)
-        left = b - first - self.K @ (self.W * first)
-        return first + left - self.K @ self._weighted(left)
+        first = b - product(self.K, self._weighted(b))
+        left = b - first - product(self.K, self.W * first)
+        return first + left - product(self.K, self._weighted(left))
 
     def solved_transpose(self, b: Any) -> Any:
         """``(I + W K)⁻¹ b``, of which K makes ``(K⁻¹ + W)⁻¹ b``."""
-        first = b - self._weighted(self.K @ b)
-        left = b - first - self.W * (self.K @ first)
-        return first + left - self._weighted(self.K @ left)
+        first = b - self._weighted(product(self.K, b))
+        left = b - first - self.W * product(self.K, first)
+        return first + left - self._weighted(product(self.K, left))
 
     def explained(self) -> Any:
         """V of ``(K⁻¹ + W)⁻¹ = K - V Vᵀ``."""

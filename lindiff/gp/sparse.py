@@ -16,6 +16,7 @@ from lindiff.gp.points import as_points, own
 from lindiff.gp.posteriors import LatentPosterior
 from lindiff.gp.regression import residuals
 from lindiff.gp.titsias import bound
+from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, sumlogdiag, syrk, trsm
 
 __all__ = [
@@ -139,7 +140,7 @@ def fitc_log_likelihood(
         A, variances, _ = _projected(kernel, F, G, s, jitter, more)
         scaled, r = A / np.sqrt(variances)[:, None], y / np.sqrt(variances)[:, None]
         M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
-        c = trsm(M, scaled.T @ r)
+        c = trsm(M, product(scaled.T, r))
         logs = np.sum(np.log(variances)) + n * np.log(2 * np.pi)
         return 0.5 * (np.sum(c * c) - np.sum(r * r) - k * logs) - k * sumlogdiag(M)
 
@@ -196,7 +197,7 @@ def condition_sparse(
         root = np.sqrt(variances if method == "fitc" else s)
         scaled, r = (A / root[:, None], y / root[:, None]) if method == "fitc" else (A / root, y / root)
         M = potrf(add_to_diagonal(syrk(scaled, transpose=True), 1))
-        w = trsm(M, trsm(M, scaled.T @ r), transpose=True)
+        w = trsm(M, trsm(M, product(scaled.T, r)), transpose=True)
         alpha = trsm(L, w, transpose=True)
         return SparsePosterior(own(kernel), own(Z), alpha[:, 0] if given == 1 else alpha, L, M, s, mean)
 

@@ -27,6 +27,7 @@ from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.moving import Still, apart, leaves
 from lindiff.gp.tiles import IN_ONE_TILE, Pulled
+from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, potri, sumlogdiag, syrk, trmm, trsm
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -61,7 +62,7 @@ class _Factored:
         square = syrk(self.A, transpose=True)
         trace = np.trace(square)
         self.M = potrf(add_to_diagonal(square / s, 1), overwrite_a=True)
-        c = trsm(self.M, self.A.T @ y) / s
+        c = trsm(self.M, product(self.A.T, y)) / s
         self.w = trsm(self.M, c, transpose=True)
         density = 0.5 * (np.sum(c * c) - np.sum(y * y) / s - n * k * (LOG_TWO_PI + np.log(s)))
         self.value = density - k * sumlogdiag(self.M) - 0.5 * k * (total - trace) / s
@@ -125,14 +126,14 @@ class _Cotangents:
         trace = np.trace(S)
         # wᵀBw = bᵀB⁻¹b/s² = |Mᵀw|², and tr AᵀA = s tr (B - I).
         of_density = np.sum(y * y) / s + k * (total / s - n)
-        traces = k * (np.vdot(found.M, found.M) + trace - 2 * len(w))
+        traces = k * (np.sum(found.M**2) + trace - 2 * len(w))
         squares = np.sum(trmm(found.M, w, transpose=True) ** 2) + np.sum(w * w)
         self.s = 0.5 * self._scale * (of_density - traces - squares)
         self.total = -0.5 * k * self._scale
-        self.y = self._scale * (found.A @ w - y)
+        self.y = self._scale * (product(found.A, w) - y)
         np.negative(S, out=S)
         S *= k
-        S -= w @ w.T
+        S -= product(w, w.T)
         self._T = trsm(found.L, add_to_diagonal(S, k), rightside=True, overwrite_a=True)  # S L⁻¹
         self._v = trsm(found.L, w, transpose=True)
 
@@ -152,7 +153,7 @@ class _Cotangents:
 
     def K_fu(self, rows: slice) -> Any:
         """``(A S L⁻¹ + y wᵀ L⁻¹) / s``."""
-        K_bar = self._found.A[rows] @ self._T
-        K_bar += self._y[rows] @ self._v.T
+        K_bar = product(self._found.A[rows], self._T)
+        K_bar += product(self._y[rows], self._v.T)
         K_bar *= self._scale
         return K_bar

@@ -20,6 +20,7 @@ from lindiff.gp.points import as_points, own
 from lindiff.gp.posteriors import LikelihoodPosterior, mean_at
 from lindiff.gp.regression import residuals
 from lindiff.gp.sparse import JITTER, inducing_covariance
+from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, potri, trmm, trsm
 from lindiff.transforms.reverse import vjp
 
@@ -106,7 +107,7 @@ def variational_bound(
     prior = mean_at("variational_bound", X, np.empty((len(X), *likelihood.latent_shape)), mean)
     var = kernel.all_variances(F) + kernel.noise(F) - np.sum(A * A, axis=1)
     var = np.transpose(var + np.sum(AR * AR, axis=-1))
-    expected = np.sum(likelihood.expected_log_density(A @ m + prior, np.maximum(var, 0), r))
+    expected = np.sum(likelihood.expected_log_density(product(A, m) + prior, np.maximum(var, 0), r))
     scale = 1.0 if total is None else total / len(X)
     return scale * expected - divergence(m, R)
 
@@ -182,7 +183,7 @@ def natural_step(bound: Any, m: Any, R: Any, rate: float = 1.0) -> tuple[Any, An
     if not rate > 0:
         raise ValueError(f"natural_step: rate is greater than 0, got {rate}")
     R = np.tril(R)
-    S = R @ np.swapaxes(R, -1, -2)
+    S = product(R, np.swapaxes(R, -1, -2))
 
     def of_covariance(m: Any, S: Any) -> Any:
         return bound(m, potrf(S))
@@ -204,7 +205,7 @@ def natural_step(bound: Any, m: Any, R: Any, rate: float = 1.0) -> tuple[Any, An
 
 def _each(S: Any, m: Any) -> Any:
     """Each matrix of (U, U), or (C, U, U), times its column of (U,), or (U, C)."""
-    return np.transpose((S @ np.transpose(m)[..., None])[..., 0])
+    return np.transpose(product(S, np.transpose(m)[..., None])[..., 0])
 
 
 def variational_posterior(

@@ -542,16 +542,22 @@ cdef object sum_of_products(object x, object y):
     return dot[float](n, <float *>cnp.PyArray_DATA(a), <float *>cnp.PyArray_DATA(b))
 
 
-def product_of_arrays(x, y):
-    """``x @ y``, of plain matrices and vectors by the BLAS that all kernels use.
+def product(x, y, *others):
+    """``x @ y @ ...``, of plain matrices and vectors by the BLAS that all kernels use.
+
+    What computes with plain arrays beside kernels takes it: NumPy's own BLAS has threads that wait busily for
+    some 20 ms after a product, and kernels then wait for theirs.
 
     Examples
     --------
     >>> import numpy as np
-    >>> product_of_arrays(np.eye(2), np.ones(2))
+    >>> product(np.eye(2), np.ones(2))
     array([1., 1.])
     """
     z = matmul(x, y)
     if z is None:
+        z = complex_matmul(x, y, False, False)
+    if z is None:
         z = stacked_matmul(x, y, False, False)
-    return x @ y if z is None else z
+    z = x @ y if z is None else z[()]  # numbers, of vectors
+    return product(z, *others) if others else z

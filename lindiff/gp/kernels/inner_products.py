@@ -11,6 +11,7 @@ from lindiff.core.differential import Elementwise
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
+from lindiff.kernels.matmul import product
 from lindiff.linalg import squared_distances
 
 __all__ = ["ArcCosine", "DotProduct", "Polynomial"]
@@ -43,7 +44,7 @@ class DotProduct(Kernel):
     sigma_0_bounds: Bounds = field(default=BOUNDS, metadata=STATIC)
 
     def between(self, F: Any, G: Any) -> Any:
-        return F @ G.T + self.sigma_0**2
+        return product(F, G.T) + self.sigma_0**2
 
     def variances(self, F: Any) -> Any:
         return np.sum(F * F, axis=1) + self.sigma_0**2

@@ -11,6 +11,7 @@ import numpy as np
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel, is_none
+from lindiff.kernels.matmul import product
 from lindiff.linalg import squared_distances
 
 __all__ = ["Coregionalized", "Gibbs"]
@@ -120,10 +121,10 @@ class Coregionalized(Kernel):
         return dataclasses.replace(self, kernel=self.kernel.of_features())
 
     def _outputs(self) -> Any:
-        return self.W @ self.W.T + np.diag(self.kappa)
+        return product(self.W, self.W.T) + np.diag(self.kappa)
 
     def between(self, F: Any, G: Any) -> Any:
-        return ((F[1] @ self._outputs()) @ G[1].T) * self.kernel.between(F[0], G[0])
+        return product(F[1], self._outputs(), G[1].T) * self.kernel.between(F[0], G[0])
 
     def _own(self, F: Any) -> Any:
         return F[1] @ (np.sum(self.W * self.W, axis=1) + self.kappa)

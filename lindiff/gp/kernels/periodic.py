@@ -9,6 +9,7 @@ import numpy as np
 
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
 from lindiff.gp.kernels.stationary import about_center, as_scale, check_scale
+from lindiff.kernels.matmul import product
 from lindiff.linalg import squared_distances
 
 __all__ = ["ExpSineSquared", "SpectralMixture"]
@@ -114,7 +115,7 @@ class SpectralMixture(Kernel):
             waves.append(np.stack([np.cos(angles), np.sin(angles)], axis=1))
         lengths = 2 * np.pi * self.scales[q]
         decay = np.exp(-0.5 * squared_distances(x * lengths, z * lengths))
-        return self.weights[q] * (waves[0] @ waves[1].T) * decay
+        return self.weights[q] * product(waves[0], waves[1].T) * decay
 
     def variances(self, F: Any) -> Any:
         return np.sum(self.weights)

@@ -19,7 +19,7 @@ from lindiff.core.arrays import padded_with_zeros, placed
 from lindiff.core.differential import Bilinear, Linear
 from lindiff.core.registry import composed, constant, rule
 from lindiff.core.variable import Variable, in_order_of, value
-from lindiff.kernels.matmul import product_of_arrays
+from lindiff.kernels.matmul import product
 from lindiff.rules._common import as_array, conj, laid_out, normalized_axes
 from lindiff.rules.indexing.rules import scatter
 
@@ -351,10 +351,8 @@ class MatrixProduct:
         rows = x.shape[self.batch : self.batch + self.rows]
         summed = math.prod(x.shape[self.batch + self.rows :])
         columns = y.shape[self.batch + self.summed :]
-        product = product_of_arrays(
-            x.reshape(*batch, math.prod(rows), summed), y.reshape(*batch, summed, math.prod(columns))
-        )
-        return product.reshape((*batch, *rows, *columns)).transpose(self.order)
+        z = product(x.reshape(*batch, math.prod(rows), summed), y.reshape(*batch, summed, math.prod(columns)))
+        return z.reshape((*batch, *rows, *columns)).transpose(self.order)
 
 
 def in_memory_of_einsum(subscripts: str, x: Any, y: Any, product: Any) -> Any:
