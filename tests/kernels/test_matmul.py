@@ -26,7 +26,9 @@ def test_products_are_those_of_the_operator(data):
     x = factor(data.draw(st.sampled_from([(k,), (m, k), (*batch, m, k)])))
     y = factor(data.draw(st.sampled_from([(k,), (k, n), (*batch, k, n)])))
     z, expected = product(x, y), x @ y
-    assert type(z) is type(expected) and z.dtype == expected.dtype and z.shape == expected.shape
+    assert type(z) is type(expected)
+    assert z.dtype == expected.dtype
+    assert z.shape == expected.shape
     unit = 100 * np.finfo(np.result_type(z, np.float32)).eps
     assert np.all(np.abs(z - expected) <= unit * (np.abs(x) @ np.abs(y)))
     if z.ndim:
