@@ -49,7 +49,7 @@ from lindiff.kernels.entries cimport Entries, add_row, entries_congruence, entri
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE
 from lindiff.kernels.scalar cimport complex64, complex128, real_part, scalar
 from lindiff.kernels.sizes cimport BETWEEN_LOOKS, SPARSE_ENTRIES, SPARSE_STATES
-from lindiff.kernels.small cimport product, symmetric_product
+from lindiff.kernels.small cimport matrix_product, symmetric_product
 
 import threading
 from typing import NamedTuple
@@ -358,7 +358,7 @@ cdef void weigh(Py_ssize_t rows, const scalar *X, Model *g, Bars *b, scalar *out
     cdef const scalar *own = <scalar *> b.own
     cdef const scalar *mixing = <scalar *> b.mixing
     if d > 0:
-        product(PLAIN, PLAIN, rows, series, d, 1, X, mixing, False, room)
+        matrix_product(PLAIN, PLAIN, rows, series, d, 1, X, mixing, False, room)
     for i in range(rows):
         for j in range(series):
             out[j] = X[j] * own[j]
@@ -379,7 +379,7 @@ cdef void times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X, sc
     if g.sparse:
         entries_times(&g.entries, width, X, out)
     else:
-        product(PLAIN, PLAIN, g.n, g.n, width, 1, A, X, False, out)
+        matrix_product(PLAIN, PLAIN, g.n, g.n, width, 1, A, X, False, out)
 
 
 cdef void transposed_times(Model *g, const scalar *A, Py_ssize_t width, const scalar *X,
@@ -388,7 +388,7 @@ cdef void transposed_times(Model *g, const scalar *A, Py_ssize_t width, const sc
     if g.sparse:
         entries_times(&g.turned, width, X, out)
     else:
-        product(TRANSPOSE, PLAIN, g.n, g.n, width, 1, A, X, False, out)
+        matrix_product(TRANSPOSE, PLAIN, g.n, g.n, width, 1, A, X, False, out)
 
 
 cdef void predicted_covariance(Model *g, const scalar *A, const scalar *Q, const scalar *P_f, scalar *P,
@@ -396,7 +396,7 @@ cdef void predicted_covariance(Model *g, const scalar *A, const scalar *Q, const
     """P := A P_f Aᵀ + Q."""
     cdef Py_ssize_t i, j, k, n = g.n
     if not g.sparse:
-        product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
+        matrix_product(PLAIN, PLAIN, n, n, n, 1, A, P_f, False, room)
         memcpy(P, Q, n * n * sizeof(scalar))
         symmetric_product(PLAIN, TRANSPOSE, n, n, 1, room, A, True, P)
         return
@@ -412,7 +412,7 @@ cdef void congruence(Model *g, const scalar *A, const scalar *N, scalar *X, scal
     if g.sparse:
         entries_congruence(&g.turned, N, F, X)
     else:
-        product(PLAIN, PLAIN, g.n, g.n, g.n, 1, N, A, False, X)
+        matrix_product(PLAIN, PLAIN, g.n, g.n, g.n, 1, N, A, False, X)
         symmetric_product(TRANSPOSE, PLAIN, g.n, g.n, 1, A, X, False, F)
 
 
@@ -462,15 +462,15 @@ cdef bint update_covariance(Observed *o, Py_ssize_t n, const scalar *P, scalar *
     cdef scalar *C = room
     cdef scalar *S = C + p * n
     cdef scalar *W = S + p * p
-    product(PLAIN, PLAIN, p, n, n, 1, B, P, False, C)               # C = B P
+    matrix_product(PLAIN, PLAIN, p, n, n, 1, B, P, False, C)               # C = B P
     memcpy(S, o.R, p * p * sizeof(scalar))
-    product(PLAIN, TRANSPOSE, p, n, p, 1, C, B, True, S)
+    matrix_product(PLAIN, TRANSPOSE, p, n, p, 1, C, B, True, S)
     if not inverse_factor(p, 10 * (p + n) * unit(S), S, inverse):
         return False
-    product(PLAIN, PLAIN, p, p, n, 1, inverse, C, False, W)         # L⁻¹ C
+    matrix_product(PLAIN, PLAIN, p, p, n, 1, inverse, C, False, W)         # L⁻¹ C
     memcpy(P_f, P, n * n * sizeof(scalar))
     symmetric_product(TRANSPOSE, PLAIN, n, p, -1, W, W, True, P_f)
-    product(TRANSPOSE, PLAIN, p, p, n, 1, inverse, W, False, Kt)    # S⁻¹ C
+    matrix_product(TRANSPOSE, PLAIN, p, p, n, 1, inverse, W, False, Kt)    # S⁻¹ C
     logdet[0] = 0
     for i in range(p):
         logdet[0] += 2 * logarithm(S[i * p + i])
@@ -626,10 +626,10 @@ cdef void update_mean(Model *g, Observed *o, Py_ssize_t t, const scalar *Kt, con
     for j in range(series):
         quad[j] = 0
     if not g.independent:
-        product(PLAIN, PLAIN, p, n, series, -1, B, m, True, v)
-        product(PLAIN, PLAIN, p, p, series, 1, inverse, v, False, z)
-        product(TRANSPOSE, PLAIN, p, p, series, 1, inverse, z, False, w)
-        product(TRANSPOSE, PLAIN, n, p, series, 1, Kt, v, True, m)
+        matrix_product(PLAIN, PLAIN, p, n, series, -1, B, m, True, v)
+        matrix_product(PLAIN, PLAIN, p, p, series, 1, inverse, v, False, z)
+        matrix_product(TRANSPOSE, PLAIN, p, p, series, 1, inverse, z, False, w)
+        matrix_product(TRANSPOSE, PLAIN, n, p, series, 1, Kt, v, True, m)
         for i in range(p):
             for j in range(series):
                 quad[j] += z[i * series + j] * z[i * series + j]
@@ -780,7 +780,7 @@ cdef void covariance_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b,
     if b.V != NULL:
         bar = <scalar *> b.V + t * n * n
         memcpy(bar, P_f, n * n * sizeof(scalar))
-        product(PLAIN, PLAIN, n, n, n, 1, P_f, F, False, X)
+        matrix_product(PLAIN, PLAIN, n, n, n, 1, P_f, F, False, X)
         symmetric_product(PLAIN, PLAIN, n, n, -1, X, P_f, True, bar)
     memcpy(N, F, n * n * sizeof(scalar))
     if g.independent:
@@ -799,8 +799,8 @@ cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t
     cdef scalar *Z = D + p * p
     cdef scalar *square = Z + p * n
     cdef scalar *bar
-    product(PLAIN, PLAIN, p, n, n, 1, Kt, N, False, G)
-    product(TRANSPOSE, PLAIN, p, p, p, 1, inverse, inverse, False, D)
+    matrix_product(PLAIN, PLAIN, p, n, n, 1, Kt, N, False, G)
+    matrix_product(TRANSPOSE, PLAIN, p, p, p, 1, inverse, inverse, False, D)
     symmetric_product(PLAIN, TRANSPOSE, p, n, 1, G, Kt, True, D)
     if b.R != NULL:
         bar = <scalar *> b.R + t * g.R_step
@@ -810,7 +810,7 @@ cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t
     if b.B != NULL:
         for i in range(p * n):
             Z[i] = -Kt[i]
-        product(PLAIN, PLAIN, p, n, n, 1, G, P_f, True, Z)
+        matrix_product(PLAIN, PLAIN, p, n, n, 1, G, P_f, True, Z)
         for i in range(p * n):
             Z[i] *= factor
         scatter_rows(p, n, Z, o.index, <scalar *> b.B + t * g.B_step)
@@ -818,8 +818,8 @@ cdef void back_together(scalar *room, Model *g, Observed *o, Bars *b, Py_ssize_t
         D[i] *= half
     for i in range(p * n):
         Z[i] = -G[i]
-    product(PLAIN, PLAIN, p, p, n, 1, D, <scalar *> o.B, True, Z)
-    product(TRANSPOSE, PLAIN, n, p, n, 1, <scalar *> o.B, Z, False, square)
+    matrix_product(PLAIN, PLAIN, p, p, n, 1, D, <scalar *> o.B, True, Z)
+    matrix_product(TRANSPOSE, PLAIN, n, p, n, 1, <scalar *> o.B, Z, False, square)
     for i in range(n):
         for j in range(i + 1):
             N[i * n + j] += square[i * n + j] + square[j * n + i]
@@ -917,7 +917,7 @@ cdef void subtract_part_of_A(scalar *room, Model *g, Bars *b, const scalar *A, c
         times(g, A, count, X, moved)
     else:
         transposed_times(g, A, count, X, moved)
-    product(PLAIN, PLAIN, n, n, count, 1, N if b.of_A.columns else P_f, moved, False, found)
+    matrix_product(PLAIN, PLAIN, n, n, count, 1, N if b.of_A.columns else P_f, moved, False, found)
     for i in range(count):
         for j in range(n):
             A_bar[j * n + at[i] if b.of_A.columns else at[i] * n + j] -= factor * found[j * count + i]
@@ -933,18 +933,18 @@ cdef void add_part_of_A(scalar *rows, scalar *weighted, scalar *square, scalar *
     if b.of_A.columns:
         take_rows(count, at, series, m_f, rows)
         take_rows(count, at, n, P_f, square)
-        product(PLAIN, PLAIN, count, n, series, 1, square, u, True, rows)
+        matrix_product(PLAIN, PLAIN, count, n, series, 1, square, u, True, rows)
         weigh(count, rows, g, b, weighted, mixed)
-        product(PLAIN, TRANSPOSE, n, series, count, 1, r, weighted, False, found)
+        matrix_product(PLAIN, TRANSPOSE, n, series, count, 1, r, weighted, False, found)
         for j in range(n):
             for i in range(count):
                 A_bar[j * n + at[i]] += found[j * count + i]
         return
     take_rows(count, at, series, r, rows)
     weigh(count, rows, g, b, weighted, mixed)
-    product(PLAIN, TRANSPOSE, count, series, n, 1, weighted, u, False, square)
-    product(PLAIN, TRANSPOSE, count, series, n, 1, weighted, m_f, False, found)
-    product(PLAIN, PLAIN, count, n, n, 1, square, P_f, True, found)
+    matrix_product(PLAIN, TRANSPOSE, count, series, n, 1, weighted, u, False, square)
+    matrix_product(PLAIN, TRANSPOSE, count, series, n, 1, weighted, m_f, False, found)
+    matrix_product(PLAIN, PLAIN, count, n, n, 1, square, P_f, True, found)
     for i in range(count):
         for j in range(n):
             A_bar[at[i] * n + j] += found[i * n + j]
@@ -958,7 +958,7 @@ cdef void add_part_of_Q(scalar *rows, scalar *weighted, scalar *square, scalar *
     cdef const Py_ssize_t *at = b.of_Q.at
     take_rows(count, at, g.series, r, rows)
     weigh(count, rows, g, b, weighted, mixed)
-    product(PLAIN, TRANSPOSE, count, g.series, count, 1, weighted, rows, False, square)
+    matrix_product(PLAIN, TRANSPOSE, count, g.series, count, 1, weighted, rows, False, square)
     for i in range(count):
         for j in range(count):
             Q_bar[at[i] * g.n + at[j]] += half * square[i * count + j]
@@ -988,7 +988,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     transposed_times(g, A, series, r, u)
     if b.means:
         memcpy(M, m_f, n * series * sizeof(scalar))
-        product(PLAIN, PLAIN, n, n, series, 1, P_f, u, True, M)
+        matrix_product(PLAIN, PLAIN, n, n, series, 1, P_f, u, True, M)
         if b.M != NULL:
             memcpy(<scalar *> b.M + t * n * series, M, n * series * sizeof(scalar))
     if b.A != NULL and b.of_A.at != NULL:
@@ -998,12 +998,12 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     if b.weighs:
         weigh(n, r, g, b, weighted, mixed)
     if b.Q != NULL and b.of_Q.at == NULL:
-        product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, r, False, square)
+        matrix_product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, r, False, square)
         bar = <scalar *> b.Q + t * g.Q_step
         for i in range(n * n):
             bar[i] += half * square[i]
     if b.A != NULL and b.of_A.at == NULL:
-        product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, M, True, <scalar *> b.A + t * g.A_step)
+        matrix_product(PLAIN, TRANSPOSE, n, series, n, 1, weighted, M, True, <scalar *> b.A + t * g.A_step)
     if b.c != NULL:
         bar = <scalar *> b.c + t * g.c_step
         for i in range(n):
@@ -1013,8 +1013,8 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
     memcpy(e, w, p * series * sizeof(scalar))
     memcpy(r, u, n * series * sizeof(scalar))
     if not g.independent:
-        product(PLAIN, PLAIN, p, n, series, -1, Kt, u, True, e)
-        product(TRANSPOSE, PLAIN, n, p, series, 1, B, e, True, r)
+        matrix_product(PLAIN, PLAIN, p, n, series, -1, Kt, u, True, e)
+        matrix_product(TRANSPOSE, PLAIN, n, p, series, 1, B, e, True, r)
     else:
         for i in range(p - 1, -1, -1):
             c = carrier(n, B + i * n, Kt + i * n, (<scalar *> o.R)[i] / inverse[i], &rest)
@@ -1035,7 +1035,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
             for j in range(series):
                 bar[o.index[i] * series + j] = -weighted[i * series + j]
     if b.B != NULL:
-        product(PLAIN, TRANSPOSE, p, series, n, 1, weighted, M, False, square)
+        matrix_product(PLAIN, TRANSPOSE, p, series, n, 1, weighted, M, False, square)
         scatter_rows(p, n, square, o.index, <scalar *> b.B + t * g.B_step)
     if b.R != NULL:
         bar = <scalar *> b.R + t * g.R_step
@@ -1046,7 +1046,7 @@ cdef void mean_step(scalar *room, Model *g, Kept *k, Observed *o, Bars *b, Py_ss
                     x += weighted[i * series + j] * e[i * series + j]
                 bar[o.index[i]] += half * x
         else:
-            product(PLAIN, TRANSPOSE, p, series, p, 1, weighted, e, False, square)
+            matrix_product(PLAIN, TRANSPOSE, p, series, p, 1, weighted, e, False, square)
             for i in range(p):
                 for j in range(p):
                     bar[o.index[i] * g.p + o.index[j]] += half * square[i * p + j]
@@ -1070,8 +1070,8 @@ cdef void add_gathered(Model *g, Kept *k, Bars *b, Backward *s, scalar *sums, Py
     cdef Py_ssize_t n = g.n
     cdef scalar *P_f = <scalar *> k.P + k.slot[t - k.first] * n * n
     if s.gathered:
-        product(TRANSPOSE if g.sparse else PLAIN, PLAIN, n, n, n, -1, sums, P_f, True,
-                <scalar *> b.A + t * g.A_step)
+        matrix_product(TRANSPOSE if g.sparse else PLAIN, PLAIN, n, n, n, -1, sums, P_f, True,
+                       <scalar *> b.A + t * g.A_step)
         memset(sums, 0, n * n * sizeof(scalar))
     s.gathered = False
 
@@ -1128,11 +1128,11 @@ cdef void back_through_transition(scalar *room, Model *g, Bars *b, Py_ssize_t t,
             bar[i] += P_bar[i]
     if b.A != NULL:
         bar = <scalar *> b.A + t * g.A_step
-        product(PLAIN, TRANSPOSE, n, series, n, 1, m_bar, m_f, True, bar)
+        matrix_product(PLAIN, TRANSPOSE, n, series, n, 1, m_bar, m_f, True, bar)
         times(g, A, n, P_f, X)
         for i in range(n * n):
             X[i] *= 2
-        product(PLAIN, PLAIN, n, n, n, 1, P_bar, X, True, bar)
+        matrix_product(PLAIN, PLAIN, n, n, n, 1, P_bar, X, True, bar)
     transposed_times(g, A, series, m_bar, u)
     memcpy(m_bar, u, n * series * sizeof(scalar))
     congruence(g, A, P_bar, X, F)
@@ -1149,7 +1149,7 @@ cdef void back_through_element(scalar *room, Py_ssize_t n, Py_ssize_t series, co
     cdef scalar *h = room
     cdef scalar *gain_bar = h + n
     cdef scalar x, of_f = 0, crossed = 0
-    product(PLAIN, PLAIN, n, n, 1, 1, P_bar, gain, False, h)
+    matrix_product(PLAIN, PLAIN, n, n, 1, 1, P_bar, gain, False, h)
     for j in range(series):
         of_f += half * weights[j] * (w[j] * w[j] - 1 / f)
         e_bar[j] = -weights[j] * w[j]
@@ -1190,7 +1190,7 @@ cdef void covariance_of(Py_ssize_t p, const scalar *inverse, scalar *L, scalar *
             for k in range(j, i):
                 x -= inverse[i * p + k] * L[k * p + j]
             L[i * p + j] = x / inverse[i * (p + 1)] if i >= j else 0
-    product(PLAIN, TRANSPOSE, p, p, p, 1, L, L, False, S)
+    matrix_product(PLAIN, TRANSPOSE, p, p, p, 1, L, L, False, S)
 
 
 cdef void back_through_elements_together(scalar *room, Py_ssize_t n, Py_ssize_t p, Py_ssize_t series,
@@ -1212,45 +1212,45 @@ cdef void back_through_elements_together(scalar *room, Py_ssize_t n, Py_ssize_t 
     cdef scalar *crossed = WKt_bar + p * n
     cdef scalar total = 0
     covariance_of(p, inverse, W, S)
-    product(TRANSPOSE, PLAIN, p, p, p, 1, inverse, inverse, False, W)
-    product(PLAIN, PLAIN, p, p, series, 1, S, w, False, v)
-    product(PLAIN, PLAIN, p, p, n, 1, S, Kt, False, SKt)
-    product(PLAIN, PLAIN, p, n, n, -1, SKt, P_bar, False, Kt_bar)
+    matrix_product(TRANSPOSE, PLAIN, p, p, p, 1, inverse, inverse, False, W)
+    matrix_product(PLAIN, PLAIN, p, p, series, 1, S, w, False, v)
+    matrix_product(PLAIN, PLAIN, p, p, n, 1, S, Kt, False, SKt)
+    matrix_product(PLAIN, PLAIN, p, n, n, -1, SKt, P_bar, False, Kt_bar)
     for i in range(p * n):
         Kt_bar[i] *= 2
-    product(PLAIN, TRANSPOSE, p, series, n, 1, v, m_bar, True, Kt_bar)
-    product(PLAIN, PLAIN, p, p, n, 1, W, Kt_bar, False, WKt_bar)
+    matrix_product(PLAIN, TRANSPOSE, p, series, n, 1, v, m_bar, True, Kt_bar)
+    matrix_product(PLAIN, PLAIN, p, p, n, 1, W, Kt_bar, False, WKt_bar)
     # S̄
     for j in range(series):
         total += weights[j]
         for i in range(p):
             weighted[i * series + j] = half * weights[j] * w[i * series + j]
-    product(PLAIN, TRANSPOSE, p, series, p, 1, weighted, w, False, S_bar)
-    product(PLAIN, PLAIN, p, n, n, 1, Kt, P_bar, False, crossed)
-    product(PLAIN, TRANSPOSE, p, n, p, -1, crossed, Kt, True, S_bar)
-    product(PLAIN, TRANSPOSE, p, n, p, 1, Kt, WKt_bar, False, square)
+    matrix_product(PLAIN, TRANSPOSE, p, series, p, 1, weighted, w, False, S_bar)
+    matrix_product(PLAIN, PLAIN, p, n, n, 1, Kt, P_bar, False, crossed)
+    matrix_product(PLAIN, TRANSPOSE, p, n, p, -1, crossed, Kt, True, S_bar)
+    matrix_product(PLAIN, TRANSPOSE, p, n, p, 1, Kt, WKt_bar, False, square)
     for i in range(p):
         for l in range(p):
             S_bar[i * p + l] -= half * (total * W[i * p + l] + square[i * p + l] + square[l * p + i])
     # v̄, m and P before
     for i in range(p * series):
         v_bar[i] = -2 * weighted[i]
-    product(PLAIN, PLAIN, p, n, series, 1, Kt, m_bar, True, v_bar)
-    product(TRANSPOSE, PLAIN, n, p, series, -1, Kt, v, True, m)
-    product(TRANSPOSE, PLAIN, n, p, n, 1, Kt, SKt, True, P)
+    matrix_product(PLAIN, PLAIN, p, n, series, 1, Kt, m_bar, True, v_bar)
+    matrix_product(TRANSPOSE, PLAIN, n, p, series, -1, Kt, v, True, m)
+    matrix_product(TRANSPOSE, PLAIN, n, p, n, 1, Kt, SKt, True, P)
     if B_bar != NULL:
-        product(PLAIN, PLAIN, p, n, n, 1, WKt_bar, P, False, B_bar)
+        matrix_product(PLAIN, PLAIN, p, n, n, 1, WKt_bar, P, False, B_bar)
         for i in range(p * p):
             square[i] = 2 * S_bar[i]
-        product(PLAIN, PLAIN, p, p, n, 1, square, SKt, True, B_bar)
-        product(PLAIN, TRANSPOSE, p, series, n, -1, v_bar, m, True, B_bar)
+        matrix_product(PLAIN, PLAIN, p, p, n, 1, square, SKt, True, B_bar)
+        matrix_product(PLAIN, TRANSPOSE, p, series, n, -1, v_bar, m, True, B_bar)
     # m̄ and P̄
-    product(TRANSPOSE, PLAIN, n, p, series, -1, B, v_bar, True, m_bar)
-    product(PLAIN, PLAIN, p, p, n, 1, S_bar, B, True, WKt_bar)
+    matrix_product(TRANSPOSE, PLAIN, n, p, series, -1, B, v_bar, True, m_bar)
+    matrix_product(PLAIN, PLAIN, p, p, n, 1, S_bar, B, True, WKt_bar)
     for i in range(p * n):
         WKt_bar[i] *= half
-    product(TRANSPOSE, PLAIN, n, p, n, 1, B, WKt_bar, True, P_bar)
-    product(TRANSPOSE, PLAIN, n, p, n, 1, WKt_bar, B, True, P_bar)
+    matrix_product(TRANSPOSE, PLAIN, n, p, n, 1, B, WKt_bar, True, P_bar)
+    matrix_product(TRANSPOSE, PLAIN, n, p, n, 1, WKt_bar, B, True, P_bar)
 
 
 cdef inline void add_step(Py_ssize_t t, Py_ssize_t count, const scalar *steps, scalar *onto) noexcept nogil:

@@ -104,8 +104,9 @@ cdef extern from * nogil:
                            int onto, complex128 *C)
 
 
-cdef inline void product(int transpose_a, int transpose_b, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, int sign,
-                         const scalar *A, const scalar *B, bint onto, scalar *C) noexcept nogil:
+cdef inline void matrix_product(int transpose_a, int transpose_b, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n,
+                                int sign, const scalar *A, const scalar *B, bint onto,
+                                scalar *C) noexcept nogil:
     """C := sign op(A) op(B), or C += that if `onto`: op(A) is (m, k), op(B) (k, n), sign 1 or -1."""
     cdef Py_ssize_t ar = 1 if transpose_a else k, ac = m if transpose_a else 1
     cdef Py_ssize_t br = 1 if transpose_b else n, bc = k if transpose_b else 1
@@ -142,7 +143,7 @@ cdef inline void symmetric_product(int transpose_a, int transpose_b, Py_ssize_t 
               <blas_int> (n if transpose_a else k), B, <blas_int> (k if transpose_b else n), onto, C,
               <blas_int> n)
     else:
-        product(transpose_a, transpose_b, n, k, n, sign, A, B, onto, C)
+        matrix_product(transpose_a, transpose_b, n, k, n, sign, A, B, onto, C)
     for i in range(n):
         for j in range(i):
             C[j * n + i] = C[i * n + j]
