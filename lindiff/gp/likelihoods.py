@@ -40,6 +40,8 @@ WIDE = 1.0  # standard deviation of f from which on it is the logistic distribut
 PROBIT_STEPS = np.arange(-1.65, 9.75, 0.02)
 PROBIT_NODES = -12 * np.sinh(PROBIT_STEPS)
 PROBIT_WIDE = 0.35  # standard deviation of f from which on it smooths max(t - f, 0)² enough for such steps
+PROBIT_WIDER = 0.8  # and for steps twice as long
+PROBIT_NEAR = -100.0  # where f is above this but by a chance of 1e-32, nodes below it have no part in the sum
 
 
 def _probit_density(t: Any) -> Any:
@@ -234,7 +236,12 @@ def _expected_log_ndtr(mean: Any, var: Any) -> Any:
         density = np.exp(-0.5 * z * z) / ROOT_TWO_PI
         return -0.5 * std**2 * ((z * z + 1) * special.ndtr(-z) - z * density)
 
-    return _by_width(special.log_ndtr, below, PROBIT, mean, var)
+    std = np.sqrt(np.maximum(value(var), 0.0))
+    nodes = PROBIT
+    if np.all(np.minimum(value(mean), 0.0) - 12 * std > PROBIT_NEAR):
+        is_wider = np.all((std > PROBIT_WIDER) | (std <= PROBIT_WIDE))
+        nodes = PROBIT_NEAR_BY_TWO if is_wider else PROBIT_NEAR_BY_ONE
+    return _by_width(special.log_ndtr, below, nodes, mean, var)
 
 
 class _Mixture(NamedTuple):
@@ -247,6 +254,9 @@ class _Mixture(NamedTuple):
 
 LOGISTIC = _Mixture(LOGISTIC_NODES, LOGISTIC_WEIGHTS, WIDE)
 PROBIT = _Mixture(PROBIT_NODES, PROBIT_WEIGHTS, PROBIT_WIDE)
+_near = PROBIT_NODES > PROBIT_NEAR
+PROBIT_NEAR_BY_ONE = _Mixture(PROBIT_NODES[_near], PROBIT_WEIGHTS[_near], PROBIT_WIDE)
+PROBIT_NEAR_BY_TWO = _Mixture(PROBIT_NODES[_near][::2], 2 * PROBIT_WEIGHTS[_near][::2], PROBIT_WIDE)
 
 
 def _by_width(
