@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lindiff.core import pytree
 from lindiff.core.variable import Variable, is_untraced, kept_constant
 
-__all__ = ["Still", "apart", "carried", "children", "leaves", "restorer", "with_fields"]
+__all__ = ["Still", "apart", "carried", "children", "flatten", "leaves", "with_fields"]
 
 
 def children(tree: Any) -> dict[Any, Any]:
@@ -38,7 +39,7 @@ def _has_numbers(x: Any) -> bool:
 
 
 def leaves(tree: Any) -> list[Any]:
-    """All that has no children, in the order of :func:`restorer`."""
+    """All that has no children, in the order of :func:`flatten`."""
     if not pytree.is_tree(tree):
         return [tree]
     return [leaf for child in children(tree).values() for leaf in leaves(child)]
@@ -52,25 +53,25 @@ def with_fields(node: Any, fields: Mapping[str, Any]) -> Any:
     return other
 
 
-def restorer(tree: Any) -> Callable[[Sequence[Any]], Any]:
-    """What puts leaves into their places of a tree, as it is now."""
+def flatten(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+    """The leaves, and what puts others into their places of the tree, as it is now."""
     if not pytree.is_tree(tree):
-        return lambda leaves: leaves[0]
+        return [tree], operator.itemgetter(0)
     is_record, below = dataclasses.is_dataclass(tree), children(tree)
     node = copy.copy(tree) if is_record else tree
-    parts = [restorer(child) for child in below.values()]
-    ends = list(itertools.accumulate(len(leaves(child)) for child in below.values()))
+    found = [flatten(child) for child in below.values()]
+    ends = list(itertools.accumulate(len(leaves) for leaves, _ in found))
+    parts = [(restore, begin, end) for (_, restore), begin, end in zip(found, [0, *ends], ends, strict=False)]
 
     def restored(leaves: Sequence[Any]) -> Any:
-        begins = [0, *ends][: len(ends)]
-        found = [part(leaves[i:j]) for part, i, j in zip(parts, begins, ends, strict=True)]
+        others = [restore(leaves[begin:end]) for restore, begin, end in parts]
         return (
-            with_fields(node, dict(zip(below, found, strict=True)))
+            with_fields(node, dict(zip(below, others, strict=True)))
             if is_record
-            else pytree.replace(node, found)
+            else pytree.replace(node, others)
         )
 
-    return restored
+    return [leaf for leaves, _ in found for leaf in leaves], restored
 
 
 class Still:
@@ -96,7 +97,7 @@ class Still:
 
 def apart(tree: Any) -> tuple[list[Any], Still]:
     """The Variables among the leaves of a tree, and the rest of it, whose arrays are kept as they are now."""
-    found, restore = leaves(tree), restorer(tree)
+    found, restore = flatten(tree)
     active = tuple(isinstance(leaf, Variable) and not is_untraced(leaf) for leaf in found)
     kept = [None if a else kept_constant(leaf) for leaf, a in zip(found, active, strict=True)]
     return [leaf for leaf, a in zip(found, active, strict=True) if a], Still(restore, kept, active)

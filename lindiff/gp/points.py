@@ -8,7 +8,7 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.core.variable import Variable
-from lindiff.gp.moving import leaves, restorer
+from lindiff.gp.moving import flatten
 from lindiff.rules._common import as_array
 
 __all__ = ["as_observations", "as_points", "own", "unmasked"]
@@ -63,5 +63,6 @@ def unmasked(what: str, x: Any) -> Any:
 def own(x: Any) -> Any:
     """A copy of what the caller may change later: an array, or a tree with arrays, as kernels are."""
     if pytree.is_tree(x):
-        return restorer(x)([own(leaf) for leaf in leaves(x)])
+        leaves, restore = flatten(x)
+        return restore([own(leaf) for leaf in leaves])
     return x.copy() if hasattr(x, "dtype") and not isinstance(x, Variable) else x

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.gp.moving import Still, carried, children, leaves, restorer
+from lindiff.gp.moving import Still, carried, children, flatten, leaves
 from lindiff.programs.keys import constant_key
 from lindiff.programs.program import Program
 from lindiff.transforms.reverse import vjp
@@ -47,7 +47,7 @@ class _Form:
     """A tree of a kernel and features without its numbers; equal where it computes the same from them."""
 
     def __init__(self, tree: Any) -> None:
-        self.restore = restorer(tree)
+        _, self.restore = flatten(tree)
         self._key = _key_of(tree)
 
     def __eq__(self, other: object) -> bool:

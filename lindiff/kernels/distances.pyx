@@ -11,6 +11,7 @@ differences are small: these are taken as they are, too.
 cimport numpy as cnp
 
 from lindiff.kernels cimport rowmajor
+from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport PLAIN, TRANSPOSE, blas_int
 from lindiff.kernels.scalar cimport floating
 from lindiff.kernels.sizes cimport SUBTRACTED_COLUMNS
@@ -24,6 +25,12 @@ cdef double CANCELLED = 1.0 / 32
 
 # The same in derivatives, of which each difference has seven bits less then.
 cdef double NEAR = 2.0 ** -14
+
+
+cdef cnp.ndarray matrix(Py_ssize_t rows, Py_ssize_t columns, cnp.ndarray like):
+    """A matrix of the dtype of another array."""
+    cdef cnp.npy_intp[2] shape = [rows, columns]
+    return empty(2, shape, cnp.PyArray_TYPE(like))
 
 
 cdef void by_columns(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, const floating *X, const floating *Zt,
@@ -41,22 +48,37 @@ cdef void by_columns(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, const floating *X
                 R[i * m + j] += difference * difference
 
 
-cdef void squares(Py_ssize_t n, Py_ssize_t d, const floating *X, floating *norms) noexcept nogil:
-    cdef Py_ssize_t i, k
-    cdef floating total
-    for i in range(n):
-        total = 0
-        for k in range(d):
-            total += X[i * d + k] * X[i * d + k]
-        norms[i] = total
-
-
 cdef floating difference_squared(Py_ssize_t d, const floating *x, const floating *z) noexcept nogil:
-    cdef Py_ssize_t k
-    cdef floating total = 0
-    for k in range(d):
-        total += (x[k] - z[k]) * (x[k] - z[k])
-    return total
+    """In four sums, of which one does not wait for the other."""
+    cdef Py_ssize_t k, whole = d - d % 4
+    cdef floating first = 0, second = 0, third = 0, fourth = 0
+    for k in range(0, whole, 4):
+        first += (x[k] - z[k]) * (x[k] - z[k])
+        second += (x[k + 1] - z[k + 1]) * (x[k + 1] - z[k + 1])
+        third += (x[k + 2] - z[k + 2]) * (x[k + 2] - z[k + 2])
+        fourth += (x[k + 3] - z[k + 3]) * (x[k + 3] - z[k + 3])
+    for k in range(whole, d):
+        first += (x[k] - z[k]) * (x[k] - z[k])
+    return (first + second) + (third + fourth)
+
+
+cdef void squares(Py_ssize_t n, Py_ssize_t d, const floating *X, const floating *center,
+                  floating *norms) noexcept nogil:
+    """|x - c|² of each row."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        norms[i] = difference_squared(d, X + i * d, center)
+
+
+cdef void about(Py_ssize_t n, Py_ssize_t d, const floating *X, const floating *center, bint with_ones,
+                floating *found) noexcept nogil:
+    """x - c of each row; with a one behind it, weighted sums of these are beside those of the weights."""
+    cdef Py_ssize_t i, k, width = d + 1 if with_ones else d
+    for i in range(n):
+        for k in range(d):
+            found[i * width + k] = X[i * d + k] - center[k]
+        if with_ones:
+            found[i * width + d] = 1
 
 
 cdef void by_product(Py_ssize_t n, Py_ssize_t m, Py_ssize_t d, const floating *X, const floating *Z,
@@ -98,17 +120,20 @@ cdef object subtract(cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, floating zero)
 cdef object multiply(cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, floating zero):
     """R := r² of many columns; zero gives the type."""
     cdef Py_ssize_t n = X.shape[0], m = Z.shape[0], d = X.shape[1]
-    center = Z.mean(axis=0)
-    cdef cnp.ndarray about = X - center, others_about = Z - center, norms = np.empty(n + m, R.dtype)
+    cdef cnp.ndarray center = Z.mean(axis=0)
+    cdef cnp.ndarray centered = matrix(n + m, d, R), norms = matrix(1, n + m, R)
     cdef floating *x = <floating *> X.data
     cdef floating *z = <floating *> Z.data
-    cdef floating *xc = <floating *> about.data
-    cdef floating *zc = <floating *> others_about.data
+    cdef floating *c = <floating *> center.data
+    cdef floating *xc = <floating *> centered.data
+    cdef floating *zc = xc + n * d
     cdef floating *of_x = <floating *> norms.data
     cdef floating *r = <floating *> R.data
     with nogil:
-        squares(n, d, xc, of_x)
-        squares(m, d, zc, of_x + n)
+        about(n, d, x, c, False, xc)
+        about(m, d, z, c, False, zc)
+        squares(n, d, x, c, of_x)
+        squares(m, d, z, c, of_x + n)
         by_product(n, m, d, x, z, xc, zc, of_x, of_x + n, r)
 
 
@@ -151,7 +176,7 @@ def squared_distances(X, Z):
         raise ValueError(
             f"squared_distances: needs matrices with as many columns, got shapes {X.shape} and {Z.shape}"
         )
-    R = np.empty((X.shape[0], Z.shape[0]), dtype)
+    R = matrix(X.shape[0], Z.shape[0], X)
     if R.size and X.shape[1] <= SUBTRACTED_COLUMNS:
         if dtype == np.float32:
             subtract[float](X, Z, R, 0)
@@ -208,57 +233,57 @@ cdef bint none_near(Py_ssize_t n, Py_ssize_t m, const floating *R, const floatin
     return True
 
 
-cdef void add_far(Py_ssize_t n, Py_ssize_t d, const floating *about, const floating *sums,
+cdef void add_far(Py_ssize_t n, Py_ssize_t d, const floating *X, const floating *center, const floating *sums,
                   floating *found) noexcept nogil:
-    """found += w x - s, of sums (s, w) of the others about a centre, and of their weights."""
+    """found += w (x - c) - s, of sums (s, w) of the others about a centre c, and of their weights."""
     cdef Py_ssize_t i, k
+    cdef floating weight
     for i in range(n):
+        weight = sums[i * (d + 1) + d]
         for k in range(d):
-            found[i * d + k] += sums[i * (d + 1) + d] * about[i * d + k] - sums[i * (d + 1) + k]
+            found[i * d + k] += weight * (X[i * d + k] - center[k]) - sums[i * (d + 1) + k]
 
 
 cdef object weighted(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, bint of_columns,
                      cnp.ndarray found, floating zero):
     """Weighted differences onto zeros; zero gives the type."""
-    cdef Py_ssize_t n = X.shape[0], m = Z.shape[0], d = X.shape[1], rows = m if of_columns else n
-    center = Z.mean(axis=0)
-    cdef cnp.ndarray xc = X - center, zc = Z - center, norms = np.empty(n + m, R.dtype)
-    cdef cnp.ndarray others = np.ones((n if of_columns else m, d + 1), R.dtype)
-    cdef cnp.ndarray sums = np.empty((rows, d + 1), R.dtype)
+    cdef Py_ssize_t n = X.shape[0], m = Z.shape[0], d = X.shape[1]
+    cdef Py_ssize_t rows = m if of_columns else n, count = n if of_columns else m
+    cdef cnp.ndarray center = Z.mean(axis=0), norms = matrix(1, n + m, R)
+    cdef cnp.ndarray others = matrix(count, d + 1, R), sums = matrix(rows, d + 1, R)
     cdef floating *of_x = <floating *> norms.data
     cdef floating *r = <floating *> R.data
     cdef floating *result = <floating *> found.data
-    cdef floating *centered = <floating *> xc.data
-    cdef floating *others_centered = <floating *> zc.data
-    cdef floating *about = others_centered if of_columns else centered
+    cdef floating *c = <floating *> center.data
     cdef floating *given = <floating *> others.data
     cdef floating *added = <floating *> sums.data
     cdef floating *x = <floating *> X.data
     cdef floating *z = <floating *> Z.data
     cdef floating *w
     cdef bint are_far
-    others[:, :d] = xc if of_columns else zc
     with nogil:
-        squares(n, d, centered, of_x)
-        squares(m, d, others_centered, of_x + n)
+        squares(n, d, x, c, of_x)
+        squares(m, d, z, c, of_x + n)
         are_far = none_near(n, m, r, of_x, of_x + n)
     W = W if are_far else W.copy()
     w = <floating *> W.data
     with nogil:
         if not are_far:
             take_near(n, m, d, of_columns, w, x, z, r, of_x, of_x + n, result)
+        about(count, d, x if of_columns else z, c, True, given)
         rowmajor.gemm(TRANSPOSE if of_columns else PLAIN, PLAIN, <blas_int> rows, <blas_int> (d + 1),
-                      <blas_int> (n if of_columns else m), 1, w, <blas_int> m, given, <blas_int> (d + 1), 0,
+                      <blas_int> count, 1, w, <blas_int> m, given, <blas_int> (d + 1), 0,
                       added, <blas_int> (d + 1))
-        add_far(rows, d, about, added, result)
+        add_far(rows, d, z if of_columns else x, c, added, result)
 
 
 cdef object directed(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, cnp.ndarray found,
                      floating zero):
     """Directed differences; zero gives the type."""
     cdef Py_ssize_t i, j, k, n = X.shape[0], m = Z.shape[0], d = X.shape[1]
-    center = Z.mean(axis=0)
-    cdef cnp.ndarray xc = X - center, zc = Z - center, norms = np.empty(n + m, R.dtype)
+    cdef cnp.ndarray center = Z.mean(axis=0)
+    cdef cnp.ndarray centered = matrix(n + m, d, R), norms = matrix(1, n + m, R)
+    cdef floating *c = <floating *> center.data
     cdef floating *of_x = <floating *> norms.data
     cdef floating *of_z = of_x + n
     cdef floating *r = <floating *> R.data
@@ -266,18 +291,20 @@ cdef object directed(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
     cdef floating *w = <floating *> W.data
     cdef floating *x = <floating *> X.data
     cdef floating *z = <floating *> Z.data
-    cdef floating *about = <floating *> xc.data
-    cdef floating *others = <floating *> zc.data
+    cdef floating *xc = <floating *> centered.data
+    cdef floating *zc = xc + n * d
     cdef floating own, total, near = <floating> NEAR
     with nogil:
-        squares(n, d, about, of_x)
-        squares(m, d, others, of_z)
+        about(n, d, x, c, False, xc)
+        about(m, d, z, c, False, zc)
+        squares(n, d, x, c, of_x)
+        squares(m, d, z, c, of_z)
         rowmajor.gemm(PLAIN, TRANSPOSE, <blas_int> n, <blas_int> m, <blas_int> d, -1, w, <blas_int> d,
-                      others, <blas_int> d, 0, result, <blas_int> m)
+                      zc, <blas_int> d, 0, result, <blas_int> m)
         for i in range(n):
             own = 0
             for k in range(d):
-                own += w[i * d + k] * about[i * d + k]
+                own += w[i * d + k] * xc[i * d + k]
             for j in range(m):
                 result[i * m + j] += own
             if all_far(m, r + i * m, of_x[i], of_z):
@@ -330,7 +357,8 @@ def weighted_differences(weights, X, Z, R, bint of_columns=False):
     array([[-5.]])
     """
     weights, X, Z, R = alike(weights, X, Z, R)
-    found = np.zeros(Z.shape if of_columns else X.shape, R.dtype)
+    found = matrix(len(Z) if of_columns else len(X), X.shape[1], R)
+    found.fill(0)
     if not X.size or not Z.size:
         return found
     if R.dtype == np.float32:
@@ -367,7 +395,8 @@ def directed_differences(W, X, Z, R):
            [3.]])
     """
     W, X, Z, R = alike(W, X, Z, R)
-    found = np.zeros(R.shape, R.dtype)
+    found = matrix(R.shape[0], R.shape[1], R)
+    found.fill(0)
     if not X.size or not Z.size:
         return found
     if R.dtype == np.float32:
