@@ -212,3 +212,30 @@ def test_explain_tells_routes_flops_and_bytes():
 def test_explain_refuses_what_a_call_refuses(given, named, error, message):
     with pytest.raises(error, match=message):
         ld.tensor("f[i,j] = sum[k] x[i,k]*y[k,j]").explain(*given, **named)
+
+
+@pytest.mark.parametrize(
+    "compared",
+    [
+        lambda i, k, x, y: x[i] * (x[i] == y[i]),
+        lambda i, k, x, y: x[i] * ((i < 2) == (k < 2)),
+        lambda i, k, x, y: x[i] + ((i < 2) != (k < 2)),
+        lambda i, k, x, y: np.where(x[i] == y[i], x[i], 0.0),
+        lambda i, k, x, y: (i < 2) == (k < 2),
+    ],
+)
+def test_what_python_says_of_two_expressions_is_no_element(compared):
+    """`==` compares how they are written."""
+    i, k = ld.tensor.indices("i k")
+    x, y = ld.tensor.arrays("x y")
+    with pytest.raises(TypeError, match=r"is no element: == of .* write np.equal or np.not_equal"):
+        ld.tensor(compared(i, k, x, y), [i, k])
+
+
+def test_conditions_are_compared_by_numpy():
+    i, k = ld.tensor.indices("i k")
+    x = ld.tensor.arrays("x")
+    f = ld.tensor(x[i] * np.equal(i < 2, k < 2), [i, k], ranges={"k": 4})
+    a = np.arange(1.0, 5.0)
+    low = np.arange(4) < 2
+    np.testing.assert_array_equal(f(a), a[:, None] * (low[:, None] == low))

@@ -351,6 +351,11 @@ def scalar(x: Any) -> Scalar:
     form = getattr(x, "form", x)
     if isinstance(form, Affine):
         return Coordinate(form)
+    if isinstance(x, bool):  # what `==` says of two expressions
+        raise TypeError(
+            f"{x} is no element: == of elements or of conditions compares how they are written; write "
+            f"np.equal or np.not_equal"
+        )
     if not isinstance(x, (numbers.Number, np.bool_)):
         raise TypeError(f"{x!r} is no element and no number: write x[i]")
     return Number(x)
