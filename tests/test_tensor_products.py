@@ -415,6 +415,22 @@ def test_factors_that_share_no_loop_are_not_tried_together(looked_at: list[Any])
     assert len(looked_at) <= n * (n + 1) + 2 * n
 
 
+@pytest.mark.parametrize("n", [3, 8, 16])
+def test_rings_with_weights_at_each_node(n: int) -> None:
+    """No two factors together save much: all that see an index are summed over it at once."""
+    indices = "abcdefghijklmnop"[:n]
+    ring = "*".join(f"T{k}[{indices[k]}, {indices[(k + 1) % n]}]*w{k}[{indices[k]}]" for k in range(n))
+    f = ld.tensor(f"f = sum[{', '.join(indices)}] {ring}")
+    matrices, weights = rng.normal(size=(n, 8, 8)), rng.normal(size=(n, 8))
+    given = {f"T{k}": matrices[k] for k in range(n)} | {f"w{k}": weights[k] for k in range(n)}
+    args = [given[name] for name in f.arguments]
+    weighted = weights[:, :, None] * matrices
+    np.testing.assert_allclose(f(*args), np.trace(np.linalg.multi_dot(weighted)), rtol=1e-12)
+    others = np.linalg.multi_dot([*weighted[1:], np.eye(8)])
+    slope = ld.grad(lambda T0: f(**{**given, "T0": T0}))(matrices[0])
+    np.testing.assert_allclose(slope, weights[0][:, None] * others.T, rtol=1e-10, atol=1e-12)
+
+
 def test_written_elements_are_not_taken_apart(looked_at: list[Any]) -> None:
     n = 32
     x = rng.normal(size=n)

@@ -47,7 +47,9 @@ _TENSOR = 2048.0
 # What has to be left of the cost of a sum, for another way to it.
 _WORTH = 0.7
 
-# Factors of which all pairs are looked at: of more that takes longer than most sums.
+# Factors of which pairs are compared with what else there is, and of which they are looked at where that is
+# no cheaper: of more that takes longer than most sums.
+_FEW = 6
 _MOST_PAIRED = 32
 
 # Numbers that an intermediate tensor may always have.
@@ -77,26 +79,38 @@ class Contracting:
         whole = _cost(update)
         if whole < _TENSOR:
             return [update]
-        found = None
-        for inner, outer in self._ways(update):
-            cost = _cost(inner) + _cost(outer)
-            # of two that cost the same, the one behind sums over axes that are nearer in memory
-            if cost < _WORTH * whole and (found is None or cost <= found[0]):
-                found = cost, inner, outer
-        if found is None:
-            return [update]
-        _, inner, outer = found
-        self.shapes[inner.of] = self._offered[inner.of]
-        return [*self.cheaper(inner), *self.cheaper(outer)]
+        for ways in self._ways(update):
+            found = None
+            for inner, outer in ways:
+                cost = _cost(inner) + _cost(outer)
+                # of two that cost the same, the one behind sums over axes that are nearer in memory
+                if cost < _WORTH * whole and (found is None or cost <= found[0]):
+                    found = cost, inner, outer
+            if found is not None:
+                _, inner, outer = found
+                self.shapes[inner.of] = self._offered[inner.of]
+                return [*self.cheaper(inner), *self.cheaper(outer)]
+        return [update]
 
-    def _ways(self, update: Update) -> Iterator[tuple[Update, Update]]:
-        if update.kind == "sum":
-            for group in _groups(update):
-                way = self._factored(update, group)
-                if way is not None:
-                    yield way
+    def _ways(self, update: Update) -> Iterator[Iterator[tuple[Update, Update]]]:
+        """The ways to be compared; then others, where none of these is cheaper."""
+        groups = _groups(update) if update.kind == "sum" else [[]]
+        yield self._with_compacted(update, groups[0])
+        for others in groups[1:]:
+            yield self._by_factors(update, others)
+
+    def _with_compacted(
+        self, update: Update, groups: list[tuple[int, ...]]
+    ) -> Iterator[tuple[Update, Update]]:
+        yield from self._by_factors(update, groups)
         if update.summed:
             way = self._compacted(update)
+            if way is not None:
+                yield way
+
+    def _by_factors(self, update: Update, groups: list[tuple[int, ...]]) -> Iterator[tuple[Update, Update]]:
+        for group in groups:
+            way = self._factored(update, group)
             if way is not None:
                 yield way
 
@@ -259,18 +273,26 @@ class _Own:
         return update.inside(shapes)
 
 
-def _groups(update: Update) -> Iterator[tuple[int, ...]]:
-    """Factors that may be a tensor of their own: each, and two that see the same of the loops that move."""
+def _groups(update: Update) -> list[list[tuple[int, ...]]]:
+    """Factors that may be a tensor of their own: each, all that see one of the loops that are summed, and two
+    that see the same loop; these behind the others, where there are many."""
     factors = [x for x in factors_of(update.body) if not isinstance(x, Number)]
-    yield from combinations(range(len(factors)), 1)
-    if not 2 < len(factors) <= _MOST_PAIRED:
-        return
+    alone = list(combinations(range(len(factors)), 1))
+    if len(factors) < 3:
+        return [alone]
     boxes = intervals(update.conditions, update.loops) or {}
     moving = {name for name, (low, high) in boxes.items() if low < high}
     seen = [moving.intersection(name for form in forms_of(x) for name in form.names) for x in factors]
-    for one, other in combinations(range(len(factors)), 2):
-        if seen[one] & seen[other]:
-            yield one, other
+    of_loops = {tuple(k for k, names in enumerate(seen) if name in names) for name in update.summed}
+    first = [*alone, *sorted(group for group in of_loops if 1 < len(group) < len(factors))]
+    pairs: list[tuple[int, ...]] = [
+        (one, other)
+        for one, other in combinations(range(len(factors)), 2)
+        if seen[one] & seen[other] and (one, other) not in of_loops
+    ]
+    if len(factors) <= _FEW:
+        return [[*first, *pairs]]
+    return [first, pairs] if len(factors) <= _MOST_PAIRED else [first]
 
 
 def _sees_all(x: Scalar, loops: Iterable[str]) -> bool:
