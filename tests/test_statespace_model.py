@@ -293,3 +293,15 @@ def test_lists_may_hold_variables():
         return loglikelihood([1.0, 3.0, 2.0], one, one, q * one, r * one[0], np.zeros(1), one)
 
     assert ld.grad(of_lists, argnums=(0, 1))(0.5, 1.0) == ld.grad(of_arrays, argnums=(0, 1))(0.5, 1.0)
+
+
+def test_models_without_states():
+    nothing = np.zeros((0, 0)), np.zeros((1, 0)), np.zeros((0, 0)), np.eye(1)
+    for function in (loglikelihood, kalman_filter):
+        with pytest.raises(
+            ValueError, match="has no states: write what is noise alone with one state of zeros"
+        ):
+            function(np.ones(9), *nothing)
+    zero = np.zeros((1, 1))
+    found = loglikelihood(np.ones(9), zero, zero, zero, np.eye(1), np.zeros(1), zero)
+    assert_allclose(found, -4.5 * (np.log(2 * np.pi) + 1))

@@ -472,6 +472,7 @@ def test_results_of_functions_that_cannot_be_pickled(level):
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
+        ({"start": {"level_var": 1.0, "sigma": 1.0}}, TypeError, "does not take what is in start: .*sigma"),
         ({"fixed": {"sigma": 1.0}}, TypeError, "does not take what is fixed or tied"),
         ({"tied": {"level_var": "sigma"}}, ValueError, "tied to 'sigma', which is none of"),
         (

@@ -464,6 +464,10 @@ def canonical(
             f"{name}: transition of shape {transition.shape} must be (n, n), (T, n, n) or (S, T, n, n)"
         )
     n = transition.shape[-1]
+    if n == 0:
+        raise ValueError(
+            f"{name}: the model has no states: write what is noise alone with one state of zeros"
+        )
     if design.ndim < 2 or design.shape[-1] != n:
         raise ValueError(
             f"{name}: design of shape {design.shape} does not fit transition of shape {transition.shape}: "

@@ -89,8 +89,8 @@ class Problem:
         self._unit = unit_of(self.y)
         self.filter, self._first = filter, None
         self.fixed, self.tied = dict(fixed or {}), dict(tied or {})
+        _check_names(build, self.fixed, self.tied, {"start": start, "transforms": transforms})
         if self.fixed or self.tied:
-            _check_held(build, self.fixed, self.tied, {"start": start, "transforms": transforms})
             build = Held(build, self.fixed, self.tied)
         self._build = build
         self.start, maps = completed(build, self.y, start, _transforms_of(transforms or {}))
@@ -406,13 +406,13 @@ def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) ->
     return {name: transforms.get(name, unconstrained) for name in start}
 
 
-def _check_held(
+def _check_names(
     build: Build,
     fixed: dict[str, Any],
     tied: dict[str, str],
     given: dict[str, Any],
 ) -> None:
-    """What is fixed or tied is an argument of the builder, and nothing is twice."""
+    """What begins somewhere, is fixed or tied is an argument of the builder, and nothing is twice."""
     places = {"fixed": fixed, "tied": tied, **{name: x or {} for name, x in given.items()}}
     for name in [*fixed, *tied]:
         twice = [place for place, names in places.items() if name in names]
@@ -422,10 +422,11 @@ def _check_held(
         signature = inspect.signature(build)
     except (TypeError, ValueError):  # of compiled functions nobody knows
         return
-    try:
-        signature.bind_partial(**fixed, **tied)
-    except TypeError as error:
-        raise TypeError(f"fit: build does not take what is fixed or tied: {error}") from None
+    for said, parameters in (("is in start", given["start"] or {}), ("is fixed or tied", {**fixed, **tied})):
+        try:
+            signature.bind_partial(**parameters)
+        except TypeError as error:
+            raise TypeError(f"fit: build does not take what {said}: {error}") from None
     names = [name for name in {**signature.parameters, **(given["start"] or {}), **fixed} if name not in tied]
     for name, other in tied.items():
         if other not in names:
