@@ -184,6 +184,24 @@ def test_classes():
     np.testing.assert_allclose(value, expected.log_marginal_likelihood_value_, rtol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("unit_x", "unit_y"), [(1e-170, 1.0), (1e200, 1e-3), (1.0, 1e-170), (1e-200, 1e-200)]
+)
+def test_linear_regression_in_other_units(unit_x, unit_y):
+    X = rng.standard_normal((50, 3))
+    y = X @ np.array([1.0, -2.0, 0.5]) + 0.1 * rng.standard_normal(50)
+    expected, got = (
+        BayesianLinearRegression().fit(X, y),
+        BayesianLinearRegression().fit(X * unit_x, y * unit_y),
+    )
+    np.testing.assert_allclose(got.coef_ * unit_x / unit_y, expected.coef_, rtol=1e-6)
+    means_and_stds = zip(got.predict(X * unit_x, True), expected.predict(X, True), strict=True)
+    for own, other in means_and_stds:
+        np.testing.assert_allclose(own / unit_y, other, rtol=1e-6, atol=1e-9)
+    density = got.log_marginal_likelihood_value_ + len(y) * np.log(unit_y)
+    np.testing.assert_allclose(density, expected.log_marginal_likelihood_value_, rtol=1e-6)
+
+
 def test_evidence_of_linear_regression():
     X = rng.standard_normal((200, 4))
     y = X @ np.array([1.0, -2.0, 0.0, 0.5]) + 3 + 0.3 * rng.standard_normal(200)

@@ -210,6 +210,25 @@ def test_single_precision():
     np.testing.assert_allclose(gradient, expected, atol=0.1)
 
 
+def test_what_is_no_number():
+    x, y, kernel = np.linspace(0, 1, 5), np.zeros(5), RBF(1.0)
+    for call, message in [
+        (lambda: RBF(None)(x), "RBF: length_scale: real numbers, not None"),
+        (lambda: Matern("long")(x), "Matern: length_scale: real numbers, not 'long'"),
+        (lambda: kernel.on(0.5), "on: numbers of columns, or a mask of them, not 0.5"),
+        (lambda: gp.condition(kernel, x, y, None), "noise_var: real numbers, not None"),
+        (lambda: gp.condition(kernel, x, list("abcde"), 0.1), "observations: real numbers"),
+        (lambda: gp.condition(kernel, x, y, 0.1).var(x, noise="much"), "noise: real numbers, not 'much'"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            call()
+    numbers = np.array([0.0, 1, 2.5, 1, 0], object)  # as tables have them
+    np.testing.assert_array_equal(
+        gp.condition(kernel, x, numbers, 0.1).mean(x),
+        gp.condition(kernel, x, numbers.astype(float), 0.1).mean(x),
+    )
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match=r"y of shape \(39,\) for 40 points"):
         gp.log_marginal_likelihood(KERNEL, X, Y[1:])

@@ -298,9 +298,7 @@ def test_lists_may_hold_variables():
 def test_models_without_states():
     nothing = np.zeros((0, 0)), np.zeros((1, 0)), np.zeros((0, 0)), np.eye(1)
     for function in (loglikelihood, kalman_filter):
-        with pytest.raises(
-            ValueError, match="has no states: write what is noise alone with one state of zeros"
-        ):
+        with pytest.raises(ValueError, match="no states: write what is noise alone with one state of zeros"):
             function(np.ones(9), *nothing)
     zero = np.zeros((1, 1))
     found = loglikelihood(np.ones(9), zero, zero, zero, np.eye(1), np.zeros(1), zero)

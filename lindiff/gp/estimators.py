@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.optimize
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -36,6 +37,7 @@ from lindiff.gp.points import own, unmasked
 from lindiff.gp.regression import condition, log_marginal_likelihood
 from lindiff.gp.softmax import Softmax
 from lindiff.gp.sparse import condition_sparse, sparse_bound
+from lindiff.kernels.matmul import product
 from lindiff.transforms.reverse import value_and_grad
 
 __all__ = [
@@ -668,28 +670,34 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         """
         X, y = validate_data(self, *_unmasked(X, y), y_numeric=True, dtype=np.float64)
         center, offset = (X.mean(axis=0), y.mean()) if self.fit_intercept else (np.zeros(X.shape[1]), 0.0)
-        U, s, Vt = np.linalg.svd(X - center, full_matrices=False)
-        evidence = _Evidence(s, U.T @ (y - offset), y - offset)
+        X, y = X - center, y - offset
+        of_X, of_y = (np.max(np.abs(x), initial=0.0) or 1.0 for x in (X, y))  # units: squares may overflow
+        U, s, Vt = scipy.linalg.svd(X / of_X, full_matrices=False)
+        evidence = _Evidence(s, product(U.T, y / of_y), y / of_y)
         weights_var, noise_var = evidence.maximum()
         shrunk = weights_var * s / (weights_var * s * s + noise_var)
-        self.coef_ = Vt.T @ (shrunk * evidence.projected)
+        self.coef_ = product(Vt.T, shrunk * evidence.projected) * (of_y / of_X)
         self.intercept_ = offset - center @ self.coef_
         kept = weights_var * noise_var / (weights_var * s * s + noise_var)
-        self.sigma_ = weights_var * (np.eye(X.shape[1]) - Vt.T @ Vt) + (Vt.T * kept) @ Vt
-        self.alpha_, self.lambda_ = 1 / noise_var, 1 / weights_var
-        self.log_marginal_likelihood_value_ = float(evidence(np.log([weights_var, noise_var])))
-        self._center = center
+        sigma = weights_var * (np.eye(X.shape[1]) - product(Vt.T, Vt)) + product(Vt.T * kept, Vt)
+        with np.errstate(over="ignore", under="ignore", divide="ignore"):
+            self.sigma_ = sigma * (of_y / of_X) ** 2
+            self.alpha_, self.lambda_ = (1 / of_y) ** 2 / noise_var, (of_X / of_y) ** 2 / weights_var
+        of_units = float(evidence(np.log([weights_var, noise_var])))
+        self.log_marginal_likelihood_value_ = of_units - len(y) * float(np.log(of_y))
+        self._center, self._units = center, (of_X, of_y, sigma, noise_var)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected targets (m,), and with `return_std` their standard deviations, noise included."""
         check_is_fitted(self)
         X = validate_data(self, unmasked("points", X), reset=False, dtype=np.float64)
-        mean = X @ self.coef_ + self.intercept_
+        mean = product(X, self.coef_) + self.intercept_
         if not return_std:
             return mean
-        about = X - self._center
-        return mean, np.sqrt(np.sum((about @ self.sigma_) * about, axis=1) + 1 / self.alpha_)
+        of_X, of_y, sigma, noise_var = self._units
+        about = (X - self._center) / of_X
+        return mean, of_y * np.sqrt(np.sum(product(about, sigma) * about, axis=1) + noise_var)
 
 
 class _Evidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -90,7 +91,7 @@ def inducing_points(X: Any, count: int, rng: Any = None) -> Any:
         Means of clusters of X's rows, in units of their columns' standard deviations; for U > 512, or as many
         as there are different rows, some of these rows.
     """
-    X, rng = as_points(X), np.random.default_rng(rng)
+    X, rng, count = as_points(X), np.random.default_rng(rng), operator.index(count)
     if count < 1:
         raise ValueError(f"inducing_points: count is 1 at least, got {count}")
     rows = np.unique(X, axis=0)

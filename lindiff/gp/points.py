@@ -11,7 +11,14 @@ from lindiff.core.variable import Variable
 from lindiff.gp.moving import flatten
 from lindiff.rules._common import as_array
 
-__all__ = ["as_observations", "as_points", "own", "unmasked"]
+__all__ = ["as_observations", "as_points", "check_real", "own", "unmasked"]
+
+
+def check_real(name: str, x: Any) -> None:
+    """Raise TypeError for what are no real numbers."""
+    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if dtype.kind not in "fiub":
+        raise TypeError(f"{name}: real numbers, not {x!r}")
 
 
 def as_points(X: Any, like: Any = None) -> Any:
@@ -48,6 +55,8 @@ def as_observations(y: Any) -> Any:
     y = as_array(unmasked("observations", y.to_numpy() if hasattr(y, "to_numpy") else y))
     if y.dtype.kind == "c":
         raise TypeError("observations are real numbers; real and imaginary parts are two processes")
+    if y.dtype.kind != "O":  # what are numbers in it NumPy knows
+        check_real("observations", y)
     return y if y.dtype.kind == "f" else y.astype(np.float64)
 
 

@@ -14,7 +14,7 @@ from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.likelihoods import Likelihood, noise_of
-from lindiff.gp.points import as_points, unmasked
+from lindiff.gp.points import as_points, check_real, unmasked
 from lindiff.kernels.matmul import product
 
 __all__ = ["LatentPosterior", "LikelihoodPosterior", "mean_at"]
@@ -123,6 +123,7 @@ class LatentPosterior:
 
     def _added(self, noise: Any) -> Any:
         if not isinstance(noise, bool | np.bool_):
+            check_real("noise", noise)
             if not np.all(np.greater_equal(value(noise), 0)):
                 raise ValueError(f"noise is a variance, and not negative: got {value(noise)}")
             return noise

@@ -12,7 +12,7 @@ from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
 from lindiff.gp.jitter import factor, with_jitter
 from lindiff.gp.kernels.base import Kernel
-from lindiff.gp.points import as_observations, as_points, own, unmasked
+from lindiff.gp.points import as_observations, as_points, check_real, own, unmasked
 from lindiff.gp.posteriors import LatentPosterior, mean_at
 from lindiff.linalg import gp_logpdf, potri, sumlogdiag, trsm
 from lindiff.rules._common import as_array
@@ -99,6 +99,7 @@ def known_noise(noise_var: Any, count: int) -> Any:
         raise ValueError(
             f"noise_var has shape {np.shape(noise_var)}; give a number, or one for each of {count}"
         )
+    check_real("noise_var", noise_var)
     if not np.all(np.greater_equal(value(noise_var), 0)):
         raise ValueError(f"noise_var is a variance, and not negative: got {value(noise_var)}")
     return noise_var

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -146,7 +145,9 @@ class Kernel(Parameterized):
         given = np.atleast_1d(columns)
         if given.dtype == bool:
             given = np.flatnonzero(given)
-        return Active(self, tuple(map(operator.index, given)))
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"on: numbers of columns, or a mask of them, not {columns!r}")
+        return Active(self, tuple(given.tolist()))
 
     def warped(self, function: Callable[[Any, Any], Any], params: Any = ()) -> Kernel:
         """The kernel of ``function(params, X)``: of features that a network finds, for example."""

@@ -10,6 +10,7 @@ import numpy as np
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
 from lindiff.gp.kernels.matern import matern
+from lindiff.gp.points import check_real
 from lindiff.linalg import squared_distances
 
 __all__ = [
@@ -59,7 +60,8 @@ def as_scale(scale: Any) -> Any:
 
 
 def check_scale(X: Any, scale: Any, name: str) -> None:
-    """Raise ValueError for scales that do not fit the points."""
+    """Raise ValueError for scales that do not fit the points, TypeError for what is none."""
+    check_real(f"{name}: length_scale", as_scale(scale))
     shape = np.shape(as_scale(scale))
     if len(shape) > 1 or (len(shape) == 1 and shape[0] not in (1, X.shape[1])):
         raise ValueError(
