@@ -11,6 +11,7 @@ import scipy.optimize
 from sklearn import gaussian_process as theirs
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as their_kernels
 from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import GridSearchCV
@@ -297,3 +298,22 @@ def test_masks_other_likelihoods_and_kernels_that_are_not_there():
         GaussianProcessClassifier(likelihood=Poisson()).fit(X, y)
     with pytest.raises(ValueError, match="there is no kernel to set kernel__length_scale of"):
         GaussianProcessRegressor().set_params(kernel__length_scale=1.0)
+
+
+def test_searches_that_end_at_bounds():
+    """As scikit-learn says so, too."""
+    x = np.linspace(0, 6, 30)[:, None]
+    y = np.sin(x[:, 0])
+    bounded = 1.0 * RBF(np.ones(1), (1e-2, 0.5)) + WhiteKernel(0.1, "fixed")
+    with pytest.warns(ConvergenceWarning, match=r"k1__k2__length_scale has ended at its upper bound, 0\.5"):
+        GaussianProcessRegressor(bounded).fit(x, y)
+    narrow = 1.0 * RBF(1.0, (5.0, 6.0))
+    with pytest.warns(ConvergenceWarning, match="length_scale has ended at its lower bound, 5"):
+        GaussianProcessClassifier(narrow).fit(x, (y > 0).astype(int))
+    # neither where there is nothing to search, nor where nobody has said between what
+    for model in (
+        GaussianProcessRegressor(RBF(0.5, (0.5, 0.5)), alpha=0.1),
+        GaussianProcessRegressor(RBF(0.5, (0.5, 0.6)), alpha=0.1, optimizer=None),
+        GaussianProcessRegressor(),
+    ):
+        model.fit(x, y)

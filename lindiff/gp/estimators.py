@@ -15,6 +15,7 @@ array([1.])
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -56,6 +58,20 @@ class _OfKernel(BaseEstimator):
     """An estimator whose kernel is never changed: other parameters of it are those of another one."""
 
     kernel: Any
+    kernel_: Any
+    optimizer: Any
+
+    def _warn_of_bounds(self) -> None:
+        if self.optimizer is None:
+            return
+        for name, side, bound in Hyperparameters(self.kernel_).at_bounds():
+            bare = name.partition("[")[0]
+            warnings.warn(
+                f"the search for {name} has ended at its {side} bound, {bound:g}: the likelihood may be "
+                f'higher beyond it; with {bare}_bounds="fixed" there is no search',
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name, of the kernel as ``kernel__name``.
@@ -126,6 +142,8 @@ class _Regressor(MultiOutputMixin, RegressorMixin, _OfKernel):
         if self.kernel is None and np.ndim(self.alpha) == 0 and self.alpha == JITTER:
             self._alpha = JITTER * (np.mean(np.var(self.y_train_, axis=0)) or 1.0)
         self.kernel_ = self._found(kernel)
+        if self.kernel is not None:
+            self._warn_of_bounds()
         self._posterior = self._conditioned()
         self.log_marginal_likelihood_value_ = float(self._found_log_likelihood())
         return self
@@ -526,6 +544,8 @@ class GaussianProcessClassifier(ClassifierMixin, _OfKernel):
         )
         self.kernels_: list[Kernel] = [posterior.kernel for posterior in self._posteriors]
         self.kernel_: Any = self.kernels_[0] if len(self.kernels_) == 1 else CompoundKernel(self.kernels_)
+        if self.kernel is not None:
+            self._warn_of_bounds()
         self.n_classes_ = len(self.classes_)
         self.log_marginal_likelihood_value_ = float(np.mean([p.log_likelihood for p in self._posteriors]))
         return self

@@ -197,6 +197,18 @@ class Hyperparameters:
         near = np.clip(self.theta + rng.standard_normal(len(self.theta)), low, high)
         return np.where(is_finite, between, near)
 
+    def at_bounds(self) -> Iterator[tuple[str, str, float]]:
+        """Of each number that is at a bound: its name, ``"lower"`` or ``"upper"``, and the bound."""
+        names = [
+            parameter.name if parameter.size == 1 else f"{parameter.name}[{k}]"
+            for parameter in self._parameters
+            for k in range(parameter.size)
+        ]
+        for name, x, (low, high) in zip(names, self.theta, self.bounds, strict=True):
+            for side, limit in (("lower", low), ("upper", high)):
+                if low < high and np.isclose(x, limit):
+                    yield name, side, float(np.exp(limit))
+
     def values_at(self, theta: Any) -> dict[str, Any]:
         """The parameters by name at a vector; differentiable."""
         found, begin = {}, 0
