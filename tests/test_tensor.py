@@ -1071,6 +1071,28 @@ def test_many_written_elements(text):
             assert len(set(accesses(term.body))) <= 40
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f[i] = (x[i] - y[i] + [i == 0])*w[i]", lambda d, w, first: (d + first) * w),
+        ("f[i] = 0.3*(x[i] - y[i] + [i == 0])", lambda d, w, first: 0.3 * (d + first)),
+        ("f[i] = (x[i] - y[i] + [i == 0])/w[i]", lambda d, w, first: (d + first) / w),
+        ("f[i] = exp(w[i])*(x[i] - y[i] + [i == 0])", lambda d, w, first: np.exp(w) * (d + first)),
+        ("f[i] = ([i > 0]*x[i] - [i > 0]*y[i])*w[i]", lambda d, w, first: (1 - first) * d * w),
+        ("f[i] = (x[i] - y[i] + sum[k] [k == i]*w[k])*w[i]", lambda d, w, first: (d + w) * w),
+        ("f = sum[i] (x[i] - y[i] + [i == 0])*w[i]", lambda d, w, first: np.sum((d + first) * w)),
+        ("f = 0.3*sum[i] (x[i] - y[i] + [i == 0])", lambda d, w, first: 0.3 * np.sum(d + first)),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 1e184])
+def test_summands_beside_conditions_cancel_before_they_are_multiplied(text, expected, scale):
+    x, w = scale * np.array([1e16, 1e16 + 2, 1e16 + 4]), np.array([0.1, 0.3, 0.7])
+    y = np.full(3, x[0])
+    f = ld.tensor(text)
+    args = {name: {"x": x, "y": y, "w": w}[name] for name in f.arguments}
+    np.testing.assert_allclose(f(**args), expected(x - y, w, np.arange(3) == 0), rtol=1e-15)
+
+
 def test_products_of_many_sums_with_conditions():
     n = 12
     x = numbers(n)

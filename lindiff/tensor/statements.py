@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -45,9 +44,6 @@ NEW_INDICES = "pqrstuv"
 
 # Elements that terms read which are added together.
 _MOST_READ = 16
-
-# Summands that a product of sums with conditions may be.
-_MOST_SUMMANDS = 32
 
 # Elements that are written in one expression: the derivative by each of n is one of n.
 _MOST_WRITTEN = 32
@@ -167,6 +163,22 @@ def _groups(terms: Iterable[Scalar]) -> Iterator[list[Scalar]]:
         yield group
 
 
+def _together(summands: Iterable[Scalar]) -> list[Scalar]:
+    """Summands of a reduction, those without conditions as one and those beside the same brackets, too: what
+    cancels in these does so before it is summed."""
+    found: list[Scalar] = []
+    groups: dict[tuple[Scalar, ...], list[Scalar]] = {}
+    for x in summands:
+        factors = list(factors_of(x))
+        brackets = tuple(y for y in factors if isinstance(y, Bracket))
+        rest = product(y for y in factors if not isinstance(y, Bracket)) if brackets else x
+        if _is_conditional(rest):
+            found.append(x)
+        else:
+            groups.setdefault(brackets, []).append(rest)
+    return [*found, *(product([*brackets, total(group)]) for brackets, group in groups.items())]
+
+
 def _is_conditional(x: Scalar) -> bool:
     """Whether a summand is 0 by a factor where conditions say so, whatever the others are or read there."""
     factors = [y for y in factors_of(x) if not isinstance(y, Number)]
@@ -178,6 +190,10 @@ def _is_condition(factor: Scalar) -> bool:
     """Whether a factor is a bracket, or sums what is conditional."""
     is_sum = isinstance(factor, Reduction) and factor.kind == "sum"
     return isinstance(factor, Bracket) or (is_sum and all(map(_is_conditional, factor.parts)))
+
+
+def _is_sign(x: Scalar) -> bool:
+    return is_number(x, 1) or is_number(x, -1)
 
 
 def _is_sum(x: Scalar) -> bool:
@@ -247,7 +263,7 @@ class _Normal:
             else:
                 plain.append(x)
         groups = [total(group) for group in _groups(plain)]
-        if not terms and len(groups) == 1:
+        if len(groups) == 1 and plain == list(terms_of(equation.body)):
             groups = [equation.body]  # as it is written
         terms += [tidy(Term("sum", (), scope.domain, self.short(body, scope))) for body in groups]
         sizes = tuple(self.sizes[index] for index in equation.indices)
@@ -261,35 +277,48 @@ class _Normal:
             yield from self.distributed(term, scope)
 
     def distributed(self, x: Scalar, scope: _Scope) -> Iterator[Scalar]:
-        """A product as several, where a factor is a sum, or a reduction of one, with a conditional summand.
+        """A sum, or a reduction of one, with a conditional summand as several, signs aside.
 
-        Of several such factors that would be too many all but one are tensors of their own.
+        Beside other factors it is a tensor of its own: multiplied out its summands would not cancel each
+        other as they do where they are added first.
         """
         factors = list(factors_of(x))
         found = [self.conditional_parts(factor, scope) for factor in factors]
-        parts = {place: summands for place, summands in enumerate(found) if summands}
-        if not parts:
+        if not any(found):
             yield x
             return
-        first, *others = parts
-        if prod(map(len, parts.values())) > _MOST_SUMMANDS:
-            inside = scope.where(factors)
-            for place in others:
-                factors[place] = self.hoisted(factors[place], inside)
-        for part in parts[first]:
-            yield from self.distributed(product([*factors[:first], part, *factors[first + 1 :]]), scope)
+        factors = [each[0] if len(each) == 1 else factor for factor, each in zip(factors, found, strict=True)]
+        parts = {place: summands for place, summands in enumerate(found) if len(summands) > 1}
+        others = [factor for place, factor in enumerate(factors) if place not in parts]
+        if len(parts) == 1 and all(map(_is_sign, others)):
+            (summands,) = parts.values()
+            for part in summands:
+                yield from self.distributed(product([*others, part]), scope)
+            return
+        inside = scope.where(factors)
+        for place in parts:
+            factors[place] = self.hoisted(factors[place], inside)
+        yield product(factors)
 
     def conditional_parts(self, factor: Scalar, scope: _Scope) -> list[Scalar]:
-        """The summands of a factor, if conditions say when one of these is 0; none of any other."""
+        """The summands of a factor, if conditions say when one of these is 0; none of any other.
+
+        One is the factor itself, with tensors for what is in it.
+        """
         if (factor, scope) not in self.parts:
-            parts: list[Scalar] = []
+            parts, written = [factor], [factor]
             if isinstance(factor, Reduction) and factor.kind == "sum":
-                bodies = self.summands(factor.body, scope.within(factor))
+                bodies = list(self.summands(factor.body, scope.within(factor)))
+                if any(map(_is_conditional, bodies)):
+                    bodies = _together(bodies)
                 parts = [replace(factor, body=body) for body in bodies]
+                written = [replace(factor, body=body) for body in terms_of(factor.body)]
             elif _is_sum(factor):
-                parts = list(self.summands(factor, scope))
-            is_conditional = len(parts) > 1 and any(map(_is_conditional, parts))
-            self.parts[factor, scope] = parts if is_conditional else []
+                parts, written = list(self.summands(factor, scope)), list(terms_of(factor))
+            is_conditional = len(parts) > 1 and any(map(_is_conditional, written))
+            if parts == written and not is_conditional:
+                parts = []
+            self.parts[factor, scope] = parts
         return self.parts[factor, scope]
 
     def term(self, x: Scalar, scope: _Scope, is_alone: bool) -> Term:
