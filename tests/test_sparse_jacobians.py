@@ -1133,3 +1133,59 @@ def test_entries_that_are_rounded_beside_others(n):
         x = np.random.default_rng(seed).normal(size=n)
         found = ld.jacobian(f, mode="rev", sparse=True)(x).toarray()
         np.testing.assert_allclose(found, dense, rtol=1e-10, atol=1e-4)
+
+
+def log_softmax(x):
+    z = x.reshape(-1, 4)
+    m = z.max(axis=1, keepdims=True)
+    return (z - (m + np.log(np.sum(np.exp(z - m), axis=1, keepdims=True)))).ravel()
+
+
+def sharp_softmax(x):
+    z = 50 * x.reshape(-1, 4)
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return (e / e.sum(axis=1, keepdims=True)).ravel()
+
+
+@pytest.mark.parametrize("function", [log_softmax, sharp_softmax])
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_what_is_rounded_away_beside_other_entries(function, mode, dtype, rows):
+    """Along any direction it is, and its entry is there."""
+    jacobian = ld.jacobian(function, mode=mode, sparse=True)
+    for seed in range(20):
+        x = np.random.default_rng(seed).standard_normal(4 * rows) * 10.0 ** (seed % 4 - 1)
+        x = x.astype(dtype)
+        matrix = jacobian(x).toarray()
+        np.testing.assert_allclose(matrix, ld.jacobian(function)(x), rtol=1e-4, atol=1e-5)
+
+
+def test_one_entry_that_is_rounded_away():
+    jacobian = ld.jacobian(lambda x: (x[:1] + 1e-17 * x[1:]) - x[:1], sparse=True)
+    np.testing.assert_array_equal(jacobian(np.array([1.0, 2.0])).toarray(), [[0.0, 1e-17]])
+
+
+@pytest.mark.parametrize("kind", ["raise", "print", "ignore"])
+def test_patterns_are_found_whatever_errors_do(kind):
+    with np.errstate(all=kind):
+        matrix = ld.jacobian(lambda x: np.sin(x) * np.roll(x, 1), sparse=True)(np.ones(3))
+    assert matrix.nnz == 6
+
+
+class Shift:
+    """Two of which look alike."""
+
+    def __init__(self, k):
+        self.k = k
+
+    def __repr__(self):
+        return "Shift"
+
+
+@pytest.mark.parametrize("mode", [None, "fwd", "rev"])
+def test_objects_that_look_alike(mode):
+    jacobian = ld.jacobian(lambda x, p: np.roll(x, p.k) * 2 + x * 1e17, sparse=True, mode=mode)
+    for k in (1, 1, 3):
+        matrix = jacobian(np.ones(6), Shift(k))
+        np.testing.assert_array_equal(matrix.toarray(), 2 * np.roll(np.eye(6), k, 0) + 1e17 * np.eye(6))

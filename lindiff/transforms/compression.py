@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -80,6 +80,8 @@ class Comparison:
         """Whether the matrix has not all entries: a number is noticeably apart, by more than what is rounded
         on the way to it.  Entries that are much less than the function's ``slope`` may be rounding."""
         far = self._beyond(_NOTICEABLE[self.direction.dtype.char], _SMALL * slope) & ~np.isnan(self.apart)
+        if self.direction.size > 1:  # what has an entry everywhere has missed none
+            far &= self.lengths < self.direction.size
         if not np.any(far):
             return False
         return bool(np.any(far & ~(self.apart <= _ROUNDINGS * self.lengths * self._noise(walk))))
@@ -95,10 +97,19 @@ class Comparison:
 
     def _noise(self, walk: Walk) -> Any:
         """How far walks along parts of the direction are from the one along it: what is rounded on the way to
-        each number, be the product as small as that."""
-        parts = np.arange(1, 2 * _FRACTIONS + 2, 2).astype(self.direction.dtype)[:, None]
-        products = walk(self.forward, self.direction / parts) * parts
-        noise = np.max(np.abs(products[1:] - products[0]), axis=0)
+        each number, be the product as small as that.  Parts are fractions, and both sides of halves: what is
+        rounded away beside others is not where these are in the other half."""
+        odd = np.arange(1, 2 * _FRACTIONS + 2, 2).astype(self.direction.dtype)
+
+        def moved(direction: Any) -> Any:
+            products = walk(self.forward, direction / odd[:, None]) * odd[:, None]
+            return products[0], np.max(np.abs(products[1:] - products[0]), axis=0)
+
+        product, noise = moved(self.direction)
+        for halves in halves_of(self.direction):
+            for one, other in zip(halves[::2], halves[1::2], strict=True):
+                (first, of_first), (second, of_second) = moved(one), moved(other)
+                noise = reduce(np.maximum, (noise, of_first, of_second, np.abs(first + second - product)))
         if self.whole is None:
             return noise
         # entries are rounded by the size of others that they stand beside
@@ -185,17 +196,9 @@ class Compression:
     def closer(self, matrix: csr_array, walk: Walk) -> Iterator[Comparison]:
         """More of these: along halves of the random direction, by the bits of numbers of its columns or
         rows."""
-        random = self.seeds[-1]
-        numbers = np.random.default_rng(1).permutation(random.size)
-        step = max(CHUNK_BYTES // max(random.nbytes, 1), 1)
-        count = min(max(random.size - 1, 0).bit_length(), max(step // 2, _HALVINGS))
-        sides = [(bit, side) for bit in range(count) for side in (0, 1)]
-        for first in range(0, len(sides), step):
-            halves = np.stack(
-                [random * (numbers >> bit & 1 == side) for bit, side in sides[first : first + step]]
-            )
+        for halves in halves_of(self.seeds[-1]):
             for half, product in zip(halves, walk(self.forward, halves), strict=True):
-                yield replace(self._compared(matrix, self.forward, half, product), whole=random)
+                yield replace(self._compared(matrix, self.forward, half, product), whole=self.seeds[-1])
 
     @property
     def directions(self) -> Any:
@@ -230,6 +233,22 @@ class Compression:
         groups, _ = self.places
         entries = np.bincount(groups[data != 0], minlength=len(products))
         return np.flatnonzero(np.count_nonzero(products, axis=1) != entries).tolist()
+
+
+def halves_of(direction: Any) -> Iterator[Any]:
+    """Both sides of halves of a direction, one behind the other, by the bits of numbers of its places in a
+    random order: any two places are apart in one of them, unless they are very many."""
+    numbers = np.random.default_rng(1).permutation(direction.size)
+    step = max(CHUNK_BYTES // max(2 * direction.nbytes, 1), 1)
+    count = min(max(direction.size - 1, 0).bit_length(), max(step, _HALVINGS))
+    for first in range(0, count, step):
+        yield np.stack(
+            [
+                direction * (numbers >> bit & 1 == side)
+                for bit in range(first, min(first + step, count))
+                for side in (0, 1)
+            ]
+        )
 
 
 def _sizes_in(x: Any) -> Any:

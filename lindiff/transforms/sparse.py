@@ -119,7 +119,8 @@ class SparseJacobian:
                 f"sparse=True is for a function of one array, and {self._name} takes it in a tree"
             )
         at = np.asarray(at, x.dtype)  # where x only tells the form
-        found = self._pattern(at, np.empty(y.shape, y.dtype), others, has_aux)
+        with np.errstate(all="ignore"):  # no program repeats what may raise
+            found = self._pattern(at, np.empty(y.shape, y.dtype), others, has_aux)
         if kept is None or (found.pattern > kept.pattern).nnz or found.looks > kept.looks:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
@@ -307,7 +308,7 @@ def _told(x: Any) -> Any:
     """What a pattern may depend on, of an argument."""
     if not isinstance(x, (np.ndarray, np.generic)):
         with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # all of the arrays in it
-            return repr(x)
+            return repr(x), repr(getattr(x, "__dict__", None))
     return x.shape, x.dtype, None if _has_numbers(x) else hash(x.tobytes())
 
 
