@@ -1161,6 +1161,18 @@ def test_what_is_rounded_away_beside_other_entries(function, mode, dtype, rows):
         np.testing.assert_allclose(matrix, ld.jacobian(function)(x), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+@pytest.mark.parametrize(("of_x", "of_y"), [("d", "f"), ("f", "d"), ("f", "f")])
+@pytest.mark.parametrize("of_program", [False, True])
+def test_the_dtype_is_that_of_the_dense_jacobian(mode, of_x, of_y, of_program):
+    def f(x):
+        return (np.sin(x) * 2).astype(of_y)
+
+    jacobian = ld.jacobian(ld.program(f) if of_program else f, mode=mode, sparse=True)
+    for x in np.linspace(0, 1, 12).astype(of_x).reshape(4, 3):
+        assert jacobian(x).dtype == ld.jacobian(f)(x).dtype
+
+
 def test_one_entry_that_is_rounded_away():
     jacobian = ld.jacobian(lambda x: (x[:1] + 1e-17 * x[1:]) - x[:1], sparse=True)
     np.testing.assert_array_equal(jacobian(np.array([1.0, 2.0])).toarray(), [[0.0, 1e-17]])

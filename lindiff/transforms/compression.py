@@ -207,8 +207,8 @@ class Compression:
 
     def matrix_of(self, products: Any) -> csr_array:
         """The matrix whose products with the directions these are, each a row."""
-        parts = products[self.places], self.pattern.indices.copy(), self.pattern.indptr.copy()
-        return csr_array(parts, self.pattern.shape)
+        data = products[self.places].astype(self.seeds.dtype, copy=False)
+        return csr_array((data, self.pattern.indices.copy(), self.pattern.indptr.copy()), self.pattern.shape)
 
     def _compared_across(self, matrix: csr_array, directions: Any, walk: Walk) -> list[Comparison]:
         try:
