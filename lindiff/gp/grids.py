@@ -16,6 +16,8 @@ from lindiff.core.registry import rule
 from lindiff.core.variable import value
 from lindiff.gp.kernels.base import Kernel, is_none
 from lindiff.gp.points import as_observations, as_points, own
+from lindiff.kernels.matmul import product
+from lindiff.linalg import syevd
 from lindiff.rules._common import depends_on_variables
 
 __all__ = ["GridPosterior", "condition_on_grid", "grid_log_likelihood"]
@@ -89,8 +91,14 @@ def _arguments(name: str, kernels: Sequence[Kernel], axes: Sequence[Any], y: Any
 def _along(matrices: Sequence[Any], Y: Any) -> Any:
     """Y with each axis multiplied by a matrix."""
     for M in matrices:  # the first axis goes to the end, D times
-        Y = np.moveaxis(np.tensordot(M, Y, axes=(1, 0)), 0, -1)
+        found = product(M, _rows(Y, 0))
+        Y = np.moveaxis(np.reshape(found, (len(found), *Y.shape[1:])), 0, -1)
     return Y
+
+
+def _rows(Y: Any, k: int) -> Any:
+    """The matrix that has the entries of Y along its axis k in columns."""
+    return np.reshape(np.moveaxis(Y, k, 0), (Y.shape[k], Y.size // max(Y.shape[k], 1)))
 
 
 def _outer(vectors: Sequence[Any]) -> Any:
@@ -102,9 +110,9 @@ def _outer(vectors: Sequence[Any]) -> Any:
 
 
 def _spectra(covariances: Sequence[Any], s: Any) -> tuple[list[Any], list[Any], Any]:
-    pairs = [np.linalg.eigh(K) for K in covariances]
-    values = [np.maximum(lam, 0) for lam, _ in pairs]
-    return values, [Q for _, Q in pairs], _outer(values) + s
+    pairs = [syevd(K) for K in covariances]
+    values = [np.maximum(lam, 0) for _, lam in pairs]
+    return values, [U.T for U, _ in pairs], _outer(values) + s
 
 
 @rule
@@ -123,8 +131,8 @@ def _density(arguments: list[Any]) -> Any:
         for k, Q in enumerate(vectors):
             others = _outer([lam if d != k else np.ones_like(lam) for d, lam in enumerate(values)])
             rest = tuple(d for d in range(len(values)) if d != k)
-            square = np.tensordot(A * others, A, axes=(rest, rest))
-            found.append(0.5 * (Q @ (square - np.diag(np.sum(others / D, axis=rest))) @ Q.T))
+            square = product(_rows(A * others, k), _rows(A, k).T)
+            found.append(0.5 * product(Q, square - np.diag(np.sum(others / D, axis=rest)), Q.T))
         return [*found, -_along(vectors, A), 0.5 * np.sum(A * A - 1 / D)]
 
     def push(arguments_dot: list[Any]) -> Any:
@@ -201,7 +209,7 @@ class GridPosterior:
 
     def var(self, axes: Sequence[Any]) -> Any:
         """Variances on a new grid: (m_1, …, m_D)."""
-        known = [(K @ Q) ** 2 for K, Q in zip(self._between(axes), self.vectors, strict=True)]
+        known = [product(K, Q) ** 2 for K, Q in zip(self._between(axes), self.vectors, strict=True)]
         prior = _outer(
             [kernel.diag(new, noisy=False) for kernel, new in zip(self.kernels, axes, strict=True)]
         )

@@ -8,10 +8,12 @@ the operands are not their case.
 
 cimport numpy as cnp
 
+import numpy as np
+
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE, blas_int, dot, gemm, gemv
-from lindiff.kernels.sizes cimport MATMUL_LOOPS
+from lindiff.kernels.sizes cimport MATMUL_LOOPS, OF_THREADS
 
 cnp.import_array()
 
@@ -559,5 +561,33 @@ def product(x, y, *others):
         z = complex_matmul(x, y, False, False)
     if z is None:
         z = stacked_matmul(x, y, False, False)
+    if z is None and are_of_blas(x, y):
+        z = other_product(x, y)
     z = x @ y if z is None else z[()]  # numbers, of vectors
     return product(z, *others) if others else z
+
+
+cdef inline bint are_of_blas(object x, object y):
+    """Whether both are matrices, or stacks of them, of numbers that BLAS knows."""
+    return cnp.PyArray_CheckExact(x) and cnp.PyArray_CheckExact(y) and cnp.PyArray_NDIM(x) >= 2 \
+        and cnp.PyArray_NDIM(y) >= 2 and (<cnp.ndarray>x).dtype.char in "fdFD" \
+        and (<cnp.ndarray>y).dtype.char in "fdFD"
+
+
+cdef object other_product(cnp.ndarray x, cnp.ndarray y):
+    """``x @ y`` of matrices of two types of numbers, and of stacks of large ones, one after the other."""
+    if x.shape[x.ndim - 1] != y.shape[y.ndim - 2] \
+            or x.shape[x.ndim - 2] * x.shape[x.ndim - 1] * y.shape[y.ndim - 1] < OF_THREADS:
+        return None
+    if cnp.PyArray_TYPE(x) != cnp.PyArray_TYPE(y):
+        dtype = np.result_type(x, y)
+        return product(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
+    if x.ndim == y.ndim == 2:
+        return None
+    batch = np.broadcast_shapes(np.shape(x)[:-2], np.shape(y)[:-2])
+    z = np.empty((*batch, x.shape[x.ndim - 2], y.shape[y.ndim - 1]), x.dtype)
+    left = np.broadcast_to(x, (*batch, *np.shape(x)[-2:]))
+    right = np.broadcast_to(y, (*batch, *np.shape(y)[-2:]))
+    for index in np.ndindex(*batch):
+        z[index] = product(left[index], right[index])
+    return z

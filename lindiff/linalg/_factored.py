@@ -18,6 +18,7 @@ import numpy as np
 
 from lindiff.core.arrays import foreign, placed
 from lindiff.core.variable import Variable, shared_of, value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import Known, kernels, known_of, looks
 from lindiff.linalg._matrices import adjoint, conj, identity_like, op
 from lindiff.linalg._one_triangle import OneTriangle
@@ -63,7 +64,7 @@ class Factor:
 
     def times(self, A: Any, X: Any, transpose: bool | str) -> Any:
         """``t(A) X``, linear in the array A, in which the matrix need not stand as it is."""
-        return op(self.part(A), transpose) @ X
+        return product(op(self.part(A), transpose), X)
 
     def against(self, Y: Any, X: Any, transpose: bool | str) -> Any:
         """What the array A gets from the cotangent Y of ``t(A) X``: the adjoint of ``times``."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import transposed
 
@@ -110,7 +111,7 @@ def _weighted_differences(W: Any, X: Any, Z: Any, R2: Any, of_columns: bool = Fa
     far[i, j] = 0
     if of_columns:
         far, x, z, i, near = transposed(far), z, x, j, -near
-    found = np.sum(far, axis=1)[:, None] * x - far @ z
+    found = np.sum(far, axis=1)[:, None] * x - product(far, z)
     np.add.at(found, i, near)
     return found
 
@@ -124,8 +125,10 @@ def weighted_differences(W: Any, X: Any, Z: Any, R2: Any, of_columns: bool = Fal
     return weighted_differences(W, X, Z, R2, of_columns), Differential(
         (
             lambda W_dot: weighted_differences(W_dot, X, Z, R2, of_columns),
-            lambda X_dot: -transposed(W) @ X_dot if of_columns else np.sum(W, axis=1)[:, None] * X_dot,
-            lambda Z_dot: np.sum(W, axis=0)[:, None] * Z_dot if of_columns else -W @ Z_dot,
+            lambda X_dot: (
+                product(-transposed(W), X_dot) if of_columns else np.sum(W, axis=1)[:, None] * X_dot
+            ),
+            lambda Z_dot: np.sum(W, axis=0)[:, None] * Z_dot if of_columns else product(-W, Z_dot),
             None,
         ),
         (
@@ -134,8 +137,8 @@ def weighted_differences(W: Any, X: Any, Z: Any, R2: Any, of_columns: bool = Fal
                 if of_columns
                 else directed_differences(bar, X, Z, R2)
             ),
-            lambda bar: -W @ bar if of_columns else np.sum(W, axis=1)[:, None] * bar,
-            lambda bar: np.sum(W, axis=0)[:, None] * bar if of_columns else -transposed(W) @ bar,
+            lambda bar: product(-W, bar) if of_columns else np.sum(W, axis=1)[:, None] * bar,
+            lambda bar: np.sum(W, axis=0)[:, None] * bar if of_columns else product(-transposed(W), bar),
             None,
         ),
     )
@@ -145,7 +148,7 @@ def _directed_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
     """``w_i x_i - w_i z_j`` of far points, and differences of near ones."""
     x, z = _about(Z, X, Z)
     i, j = np.nonzero(_is_near(x, z, R2))
-    found = np.sum(W * x, axis=1)[:, None] - W @ transposed(z)
+    found = np.sum(W * x, axis=1)[:, None] - product(W, transposed(z))
     found[i, j] = np.sum(W[i] * (X[i] - Z[j]), axis=1)
     return found
 
@@ -157,13 +160,13 @@ def directed_differences(W: Any, X: Any, Z: Any, R2: Any) -> Any:
         (
             lambda W_dot: directed_differences(W_dot, X, Z, R2),
             lambda X_dot: np.sum(W * X_dot, axis=1)[:, None],
-            lambda Z_dot: -W @ transposed(Z_dot),
+            lambda Z_dot: product(-W, transposed(Z_dot)),
             None,
         ),
         (
             lambda bar: weighted_differences(bar, X, Z, R2),
             lambda bar: np.sum(bar, axis=1)[:, None] * W,
-            lambda bar: -transposed(bar) @ W,
+            lambda bar: product(-transposed(bar), W),
             None,
         ),
     )

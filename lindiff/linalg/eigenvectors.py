@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._degeneracy import (
     group_of_equal,
     has_equal,
@@ -59,7 +60,7 @@ def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     if V_bar is None:
         without_split(w_bar, w, name)
         return makediag(w_bar)
-    K = adjoint(V) @ V_bar
+    K = product(adjoint(V), V_bar)
     without_gauge(K, V_bar, name)
     skew = 0.5 * off_diagonal(K - adjoint(K))
     if w_bar is None:  # a quotient whose numerator vanishes has no limit that could be lost
@@ -70,23 +71,23 @@ def eigh_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
 
 def columns_pushforward(w: Any, V: Any, A_dot: Any, name: str) -> tuple[Any, Any]:
     """``w_dot, V_dot`` of ``A = V diag(w) Vᴴ``, A_dot Hermitian."""
-    w_dot, S = eigh_pushforward(w, adjoint(V) @ A_dot @ V, name)
-    return w_dot, V @ S
+    w_dot, S = eigh_pushforward(w, product(adjoint(V), A_dot, V), name)
+    return w_dot, product(V, S)
 
 
 def columns_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     """``A_bar = V M_bar Vᴴ`` of ``A = V diag(w) Vᴴ``; a cotangent that is None is zero."""
     if V_bar is not None:
-        return hermitian_part(V @ eigh_pullback(w, V, w_bar, V_bar, name) @ adjoint(V))
+        return hermitian_part(product(V, eigh_pullback(w, V, w_bar, V_bar, name), adjoint(V)))
     without_split(w_bar, w, name)
-    return hermitian_part((V * w_bar[..., None, :]) @ adjoint(V))
+    return hermitian_part(product(V * w_bar[..., None, :], adjoint(V)))
 
 
 def eigvalsh_pushforward(w: Any, V: Any, A_dot: Any) -> Any:
     """``w_dot = diag(Vᴴ A_dot V)``, A_dot Hermitian; equal eigenvalues part as those of their block do."""
     if has_equal(w):
-        return parted(adjoint(V) @ A_dot @ V, w)[0]
-    w_dot = np.sum(conj(V) * (A_dot @ V), axis=-2)
+        return parted(product(adjoint(V), A_dot, V), w)[0]
+    w_dot = np.sum(conj(V) * product(A_dot, V), axis=-2)
     return w_dot.real if w_dot.dtype.kind == "c" else w_dot
 
 
@@ -118,8 +119,8 @@ def eig_pushforward(w: Any, V: Any, M: Any, name: str) -> tuple[Any, Any]:
     """
     without_defect(w, V, name)
     C = over_open_gaps(off_diagonal(M), gaps(w), M, w, name, spread_of(w, V))
-    along = extractdiag(adjoint(V) @ V @ C).real
-    return extractdiag(M), V @ C - V * along[..., None, :]
+    along = extractdiag(product(adjoint(V), V, C)).real
+    return extractdiag(M), product(V, C) - V * along[..., None, :]
 
 
 def eig_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
@@ -129,11 +130,11 @@ def eig_pullback(w: Any, V: Any, w_bar: Any, V_bar: Any, name: str) -> Any:
     if V_bar is None:
         without_split(w_bar, w, name, spread=spread)
         return makediag(w_bar)
-    K = adjoint(V) @ V_bar
+    K = product(adjoint(V), V_bar)
     without_gauge(K, V_bar, name)
     weights = extractdiag(K)
     if w_bar is not None:
         without_split(w_bar, w, name, weights, spread)
-    K = K - (adjoint(V) @ V) * weights.real[..., None, :]
+    K = K - product(adjoint(V), V) * weights.real[..., None, :]
     M_bar = over_gaps(off_diagonal(K), conj(gaps(w)), K, w, name, spread=spread)
     return M_bar if w_bar is None else M_bar + makediag(w_bar)

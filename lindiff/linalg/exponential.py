@@ -9,6 +9,7 @@ import numpy as np
 
 from lindiff.core.differential import Differential
 from lindiff.core.variable import Variable, value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import kernels, operator, trusting
 from lindiff.linalg._matrices import (
     adjoint,
@@ -19,6 +20,7 @@ from lindiff.linalg._matrices import (
     transposed,
     upper_right,
 )
+from lindiff.linalg.factors import solved
 
 __all__ = ["expm", "expm_frechet"]
 
@@ -61,18 +63,18 @@ class _Pade:
         self.half = np.exp2(-self.squarings).astype(norm.dtype)[..., None, None]
         one = identity_like(A)
         self.B = B = A * self.half
-        self.B2 = B @ B
-        self.B4 = self.B2 @ self.B2
-        self.B6 = self.B4 @ self.B2
+        self.B2 = product(B, B)
+        self.B4 = product(self.B2, self.B2)
+        self.B6 = product(self.B4, self.B2)
         self.odd, self.even = self.high(self.B2, self.B4, self.B6)
         odd, even = self.low(self.B2, self.B4, self.B6)
-        self.W = self.B6 @ self.odd + odd + PADE[1] * one
-        U, V = B @ self.W, self.B6 @ self.even + even + PADE[0] * one
+        self.W = product(self.B6, self.odd) + odd + PADE[1] * one
+        U, V = product(B, self.W), product(self.B6, self.even) + even + PADE[0] * one
         self.Q = V - U
-        self.squares = [one + 2 * np.linalg.solve(self.Q, U)]
+        self.squares = [one + 2 * solved(self.Q, U)]
         for k in range(int(largest(self.squarings))):
             E = self.squares[-1]
-            self.squares.append(np.where(self.unfinished(k), E @ E, E))
+            self.squares.append(np.where(self.unfinished(k), product(E, E), E))
 
     def unfinished(self, k: int) -> Any:
         return (k < self.squarings)[..., None, None]
@@ -90,17 +92,17 @@ class _Pade:
     def derivative(self, E: Any) -> Any:
         """The same steps differentiated; Al-Mohy and Higham (2009)."""
         X = E * self.half
-        M2 = self.B @ X + X @ self.B
-        M4 = self.B2 @ M2 + M2 @ self.B2
-        M6 = self.B4 @ M2 + M4 @ self.B2
+        M2 = product(self.B, X) + product(X, self.B)
+        M4 = product(self.B2, M2) + product(M2, self.B2)
+        M6 = product(self.B4, M2) + product(M4, self.B2)
         odd_dot, even_dot = self.high(M2, M4, M6)
         W_dot, V_dot = self.low(M2, M4, M6)
-        W_dot = W_dot + self.B6 @ odd_dot + M6 @ self.odd
-        V_dot = V_dot + self.B6 @ even_dot + M6 @ self.even
-        U_dot = self.B @ W_dot + X @ self.W
-        L = np.linalg.solve(self.Q, U_dot + V_dot + (U_dot - V_dot) @ self.squares[0])
+        W_dot = W_dot + product(self.B6, odd_dot) + product(M6, self.odd)
+        V_dot = V_dot + product(self.B6, even_dot) + product(M6, self.even)
+        U_dot = product(self.B, W_dot) + product(X, self.W)
+        L = solved(self.Q, U_dot + V_dot + product(U_dot - V_dot, self.squares[0]))
         for k, R in enumerate(self.squares[:-1]):
-            L = np.where(self.unfinished(k), R @ L + L @ R, L)
+            L = np.where(self.unfinished(k), product(R, L) + product(L, R), L)
         return L
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from lindiff.core.differential import Differential, stand_in
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import failing_as, fused, learn_factor, looks, renamed
 from lindiff.linalg._cholesky import cholesky_pullback, cholesky_pushforward, share
 from lindiff.linalg._factored import LU, Cholesky, Factor, UpperCholesky, factored
@@ -38,6 +39,7 @@ __all__ = [
     "quad",
     "slogdet",
     "solve",
+    "solved",
     "square_matrix",
     "triangle",
 ]
@@ -147,12 +149,12 @@ def diag_inverse(A: Any, factor: Factor) -> Any:
 
     def pushforward(A_dot: Any) -> Any:
         B = inverse(A, factor)
-        d_dot = -np.sum((B @ factor.part(A_dot)) * np.swapaxes(B, -1, -2), axis=-1)
+        d_dot = -np.sum(product(B, factor.part(A_dot)) * np.swapaxes(B, -1, -2), axis=-1)
         return d_dot if d.dtype.kind == "c" else d_dot.real
 
     def pullback(d_bar: Any) -> Any:
         B = adjoint(inverse(A, factor))
-        return factor.gradient(-((B * d_bar[..., None, :]) @ B))
+        return factor.gradient(-product(B * d_bar[..., None, :], B))
 
     return d, Differential(pushforward, pullback)
 
@@ -218,7 +220,7 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
 
     def push_A(A_dot: Any) -> Any:
         X = solve(A, B, False, factor)
-        return -np.sum((conj(X) * (factor.part(A_dot) @ X)).real, axis=-2)
+        return -np.sum((conj(X) * product(factor.part(A_dot), X)).real, axis=-2)
 
     def push_B(B_dot: Any) -> Any:
         return 2 * np.sum((conj(solve(A, B, False, factor)) * B_dot).real, axis=-2)
@@ -226,7 +228,7 @@ def quad(A: Any, B: Any, factor: Cholesky) -> Any:
     def pullback(q_bar: Any) -> Any:
         X = solve(A, B, False, factor)
         weighted = X * q_bar[..., None, :]
-        return factor.gradient((-weighted) @ adjoint(X), symmetric=True), 2 * weighted
+        return factor.gradient(product(-weighted, adjoint(X)), symmetric=True), 2 * weighted
 
     return q, Differential((push_A, push_B), pullback)
 
@@ -370,6 +372,13 @@ class _WithInverse(FactorObject):
         """
         with self._failing_in("diag_inv"):
             return diag_inverse(self.matrix, self._factor)
+
+
+def solved(A: Any, B: Any) -> Any:
+    """``A⁻¹ B`` as ``np.linalg.solve`` has it, of plain arrays by the BLAS that kernels use."""
+    if type(A) is type(B) is np.ndarray and A.dtype == B.dtype and A.dtype.char in "dD":
+        return lu_factor(A).solve(B)
+    return np.linalg.solve(A, B)
 
 
 class CholeskyFactor(_WithInverse):

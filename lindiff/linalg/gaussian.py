@@ -10,6 +10,7 @@ from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import fused, fused_trusting, renamed, trusting
 from lindiff.linalg._matrices import transposed
 from lindiff.linalg._one_triangle import OneTriangle, from_triangle
@@ -60,7 +61,7 @@ def log_density_pushforward(L: Any, Z: Any, A_dot: Any, R_dot: Any) -> Any:
         return -np.sum(alpha * R_dot, axis=-1)
     A_dot = from_triangle(A_dot, True)
     trace = np.sum(K_inv * A_dot, axis=(-2, -1))
-    p_dot = 0.5 * (np.sum((alpha @ A_dot) * alpha, axis=-1) - trace[..., None])
+    p_dot = 0.5 * (np.sum(product(alpha, A_dot) * alpha, axis=-1) - trace[..., None])
     return p_dot if R_dot is None else p_dot - np.sum(alpha * R_dot, axis=-1)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.differential import Differential
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._matrices import adjoint, conj, copyltu, half_tril
 from lindiff.linalg.triangular import trsm
@@ -28,20 +29,20 @@ def _gelqf(A: Any) -> Any:
 def gelqf_pullback(Q: Any, L: Any, Q_bar: Any, L_bar: Any) -> Any:
     """``A_bar = L⁻ᴴ (Q_bar + copyltu(M) Q)``, ``M = Lᴴ L_bar - Q_bar Qᴴ``; Seeger et al. (2017), 4.3."""
     if Q_bar is None:
-        return trsm(L, copyltu(adjoint(L) @ L_bar) @ Q, transpose="C")
-    M = -(Q_bar @ adjoint(Q))
+        return trsm(L, product(copyltu(product(adjoint(L), L_bar)), Q), transpose="C")
+    M = -product(Q_bar, adjoint(Q))
     if L_bar is not None:
-        M = M + adjoint(L) @ L_bar
-    return trsm(L, Q_bar + copyltu(M) @ Q, transpose="C")
+        M = M + product(adjoint(L), L_bar)
+    return trsm(L, Q_bar + product(copyltu(M), Q), transpose="C")
 
 
 @fused
 def gelqf_pushforward(Q: Any, L: Any, A_dot: Any) -> Any:
     """``L_dot = L Φ(C + Cᴴ)``, ``Q_dot = L⁻¹ (A_dot - L_dot Q)``, ``C = L⁻¹ A_dot Qᴴ``."""
     B = trsm(L, A_dot)
-    C = B @ adjoint(Q)
+    C = product(B, adjoint(Q))
     S = half_tril(C + adjoint(C))
-    return B - S @ Q, L @ S
+    return B - product(S, Q), product(L, S)
 
 
 @operator(_gelqf, (gelqf_pushforward, gelqf_pullback))
@@ -85,8 +86,8 @@ def _gelqf_l(A: Any) -> Any:
 @fused
 def gelqf_l_pullback(L: Any, A: Any, L_bar: Any) -> Any:
     """``A_bar = L⁻ᴴ copyltu(Lᴴ L_bar) L⁻¹ A``: Q is never formed."""
-    S = trsm(L, copyltu(adjoint(L) @ L_bar), transpose="C")
-    return trsm(L, S, rightside=True) @ A
+    S = trsm(L, copyltu(product(adjoint(L), L_bar)), transpose="C")
+    return product(trsm(L, S, rightside=True), A)
 
 
 @operator(_gelqf_l)
@@ -118,8 +119,8 @@ def gelqf_l(A: Any) -> Any:
 
     def pushforward(A_dot: Any) -> Any:
         """``L_dot = L Φ(L⁻¹ (A_dot Aᴴ + A A_dotᴴ) L⁻ᴴ)``."""
-        G = A_dot @ adjoint(A)
+        G = product(A_dot, adjoint(A))
         S = trsm(L, trsm(L, G + adjoint(G)), transpose="C", rightside=True)
-        return L @ half_tril(S)
+        return product(L, half_tril(S))
 
     return L, Differential(pushforward, lambda L_bar: gelqf_l_pullback(L, A, L_bar))

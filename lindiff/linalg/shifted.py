@@ -9,6 +9,7 @@ import numpy as np
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.differential import Differential
 from lindiff.core.variable import Variable
+from lindiff.kernels.matmul import product
 from lindiff.linalg._factored import FromOneTriangle
 from lindiff.linalg._matrices import adjoint, conj, identity_like
 from lindiff.linalg._one_triangle import OneTriangle
@@ -37,10 +38,10 @@ class Eigen(FromOneTriangle):
         return d
 
     def shifted_solve(self, shift: Any, B: Any) -> Any:
-        return adjoint(self.U) @ ((self.U @ B) / self.shifted(shift)[..., None])
+        return product(adjoint(self.U), product(self.U, B) / self.shifted(shift)[..., None])
 
     def shifted_inverse(self, shift: Any) -> Any:
-        return (adjoint(self.U) / self.shifted(shift)[..., None, :]) @ self.U
+        return product(adjoint(self.U) / self.shifted(shift)[..., None, :], self.U)
 
     def shifted_trace_inverse(self, shift: Any) -> Any:
         return np.sum(1 / self.shifted(shift), axis=-1)
@@ -60,11 +61,11 @@ def shifted_solve(K: Any, shift: Any, B: Any, factor: Eigen) -> Any:
 
     def pull_all(X_bar: Any) -> Any:
         _, shift_bar, B_bar = pull_vectors(X_bar)
-        return factor.gradient((-B_bar) @ adjoint(X)), shift_bar, B_bar
+        return factor.gradient(product(-B_bar, adjoint(X))), shift_bar, B_bar
 
     return X, Differential(
         (
-            lambda K_dot: shifted_solve(K, shift, -(factor.part(K_dot) @ X), factor),
+            lambda K_dot: shifted_solve(K, shift, -product(factor.part(K_dot), X), factor),
             lambda shift_dot: shifted_solve(K, shift, -(shift_dot[..., None, None] * X), factor),
             lambda B_dot: shifted_solve(K, shift, B_dot, factor),
         ),

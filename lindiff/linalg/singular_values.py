@@ -10,6 +10,7 @@ import numpy as np
 from lindiff.core.arrays import foreign
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._complement import with_beyond, without_beyond
 from lindiff.linalg._degeneracy import (
     over_gaps,
@@ -60,16 +61,16 @@ def _tall_svd_pushforward(U: Any, S: Any, Vh: Any, a_dot: Any) -> tuple[Any, Any
     V = adjoint(Vh)
     inner, beyond = U[..., :n], U[..., n:]
     sums = S[..., None, :] + S[..., :, None]
-    aV = a_dot @ V
-    P = adjoint(inner) @ aV
+    aV = product(a_dot, V)
+    P = product(adjoint(inner), aV)
     S_dot = extractdiag(P)
     S_dot = S_dot.real if P.dtype.kind == "c" else S_dot
     both = over_open_gaps(off_diagonal(P + adjoint(P)), gaps(S), P, S, "svd")
     difference = over_open_gaps(P - adjoint(P), sums, P, S, "svd")
     Omega, Psi = 0.5 * (both + difference), 0.5 * (both - difference)
-    outside = aV - inner @ P
-    U_dot = inner @ Omega + over_open_gaps(outside, S[..., None, :], aV, S, "svd")
-    return with_beyond(U_dot, inner, beyond), S_dot, adjoint(V @ Psi)
+    outside = aV - product(inner, P)
+    U_dot = product(inner, Omega) + over_open_gaps(outside, S[..., None, :], aV, S, "svd")
+    return with_beyond(U_dot, inner, beyond), S_dot, adjoint(product(V, Psi))
 
 
 def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: Any) -> Any:
@@ -82,7 +83,7 @@ def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: 
     U_bar = np.zeros_like(U) if U_bar is None else U_bar
     V_bar = np.zeros_like(V) if Vh_bar is None else adjoint(Vh_bar)
     inner_bar = without_beyond(U_bar, inner, beyond, "svd")
-    K_U, K_V = adjoint(inner) @ inner_bar, adjoint(V) @ V_bar
+    K_U, K_V = product(adjoint(inner), inner_bar), product(adjoint(V), V_bar)
     sizes = np.abs(value(K_U)) + np.abs(value(K_V))
     scale = sizes + largest(np.abs(value(U_bar)))
     without_gauge(K_U + K_V, scale, "svd")
@@ -100,11 +101,11 @@ def _tall_svd_pullback(U: Any, S: Any, Vh: Any, U_bar: Any, S_bar: Any, Vh_bar: 
     P_bar = P_bar + over_gaps(A_U - A_V, sums, scale, S, "svd", coupling=pairs)
     if S_bar is not None:
         P_bar = P_bar + makediag(S_bar)
-    a_bar = inner @ P_bar @ Vh
+    a_bar = product(inner, P_bar, Vh)
     if U.shape[-2] == n:
         return a_bar
-    outside = inner_bar - inner @ K_U
-    return a_bar + over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes) @ Vh
+    outside = inner_bar - product(inner, K_U)
+    return a_bar + product(over_gaps(outside, S[..., None, :], inner_bar, S, "svd", slopes), Vh)
 
 
 def svdvals_differential(U: Any, s: Any, Vh: Any, name: str) -> Differential:
@@ -117,7 +118,7 @@ def svdvals_differential(U: Any, s: Any, Vh: Any, name: str) -> Differential:
 
 def svdvals_pushforward(U: Any, Vh: Any, a_dot: Any) -> Any:
     """``s_dot = Re diag(Uᴴ a_dot V)``."""
-    s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
+    s_dot = np.sum(conj(U) * product(a_dot, adjoint(Vh)), axis=-2)
     return s_dot.real if s_dot.dtype.kind == "c" else s_dot
 
 
@@ -125,7 +126,7 @@ def svdvals_pullback(U: Any, s: Any, Vh: Any, s_bar: Any, name: str) -> Any:
     """``a_bar = U diag(s_bar) Vᴴ``."""
     without_split(s_bar, s, name)
     without_kink(s_bar, s, name)
-    return (U * s_bar[..., None, :]) @ Vh
+    return product(U * s_bar[..., None, :], Vh)
 
 
 def _unit(a: Any) -> Any:
@@ -154,9 +155,9 @@ def pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
 def _pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
     """``-P a_dot P + P Pᴴ a_dotᴴ (I - a P) + (I - P a) a_dotᴴ Pᴴ P``; Golub & Pereyra (1973), eq. 4.12."""
     P_h, a_dot_h = adjoint(P), adjoint(a_dot)
-    beside = a_dot_h - (a_dot_h @ a) @ P
-    along = a_dot_h @ P_h @ P
-    return P @ (P_h @ beside - a_dot @ P) + along - P @ (a @ along)
+    beside = a_dot_h - product(a_dot_h, a, P)
+    along = product(a_dot_h, P_h, P)
+    return product(P, product(P_h, beside) - product(a_dot, P)) + along - product(P, product(a, along))
 
 
 def pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
@@ -167,21 +168,22 @@ def pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
 def _pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
     """The adjoint of the pushforward, term by term."""
     P_h, P_bar_h = adjoint(P), adjoint(P_bar)
-    across = P_bar_h @ P @ P_h
-    below = P_bar - P @ (a @ P_bar)
-    return P_h @ (P @ adjoint(below) - P_bar @ P_h) + across - a @ (P @ across)
+    across = product(P_bar_h, P, P_h)
+    below = P_bar - product(P, product(a, P_bar))
+    beside = product(P, adjoint(below)) - product(P_bar, P_h)
+    return product(P_h, beside) + across - product(a, product(P, across))
 
 
 def solution_pushforward(a: Any, B: Any, X: Any, P: Any, a_dot: Any, B_dot: Any) -> Any:
     """``X_dot`` of ``X = P B``, ``P = a⁺`` among matrices of constant rank."""
-    along = adjoint(a_dot) @ (adjoint(P) @ X)
-    change = B_dot - a_dot @ X + adjoint(P) @ (adjoint(a_dot) @ (B - a @ X))
-    return P @ change + along - P @ (a @ along)
+    along = product(adjoint(a_dot), product(adjoint(P), X))
+    change = B_dot - product(a_dot, X) + product(adjoint(P), product(adjoint(a_dot), B - product(a, X)))
+    return product(P, change) + along - product(P, product(a, along))
 
 
 def solution_pullback(a: Any, B: Any, X: Any, P: Any, X_bar: Any) -> tuple[Any, Any]:
     """``a_bar, B_bar`` of ``X = P B``: ``B_bar = Pᴴ X_bar``."""
-    B_bar = adjoint(P) @ X_bar
-    beside = X_bar - P @ (a @ X_bar)
-    a_bar = -(B_bar @ adjoint(X)) + (B - a @ X) @ adjoint(P @ B_bar) + (adjoint(P) @ X) @ adjoint(beside)
-    return a_bar, B_bar
+    B_bar = product(adjoint(P), X_bar)
+    beside = X_bar - product(P, product(a, X_bar))
+    a_bar = product(B - product(a, X), adjoint(product(P, B_bar))) - product(B_bar, adjoint(X))
+    return a_bar + product(adjoint(P), X, adjoint(beside)), B_bar

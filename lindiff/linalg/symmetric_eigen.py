@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.kernels import nearly_equal
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import fused, operator
 from lindiff.linalg._degeneracy import has_repeated
 from lindiff.linalg._equal_eigenvalues import EqualEigenvalues
@@ -33,13 +34,15 @@ def formula_pullback(U: Any, lam: Any, U_bar: Any, lam_bar: Any) -> Any:
     Seeger et al. (2017), section 4.4: that of ``eigh``, with ``V = Uᴴ``.
     """
     V_bar = None if U_bar is None else adjoint(U_bar)
-    return hermitian_part(adjoint(U) @ (eigh_pullback(lam, adjoint(U), lam_bar, V_bar, "syevd") @ U))
+    return hermitian_part(
+        product(adjoint(U), product(eigh_pullback(lam, adjoint(U), lam_bar, V_bar, "syevd"), U))
+    )
 
 
 def formula_pushforward(U: Any, lam: Any, A_dot: Any) -> Any:
     """``dλ = diag(M)``, ``dU = (M ∘ F) U``, ``M = U A_dot Uᴴ``; Seeger et al. (2017), appendix."""
-    lam_dot, S = eigh_pushforward(lam, U @ A_dot @ adjoint(U), "syevd")
-    return adjoint(S) @ U, lam_dot
+    lam_dot, S = eigh_pushforward(lam, product(U, A_dot, adjoint(U)), "syevd")
+    return product(adjoint(S), U), lam_dot
 
 
 @fused

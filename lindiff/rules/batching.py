@@ -23,6 +23,7 @@ from lindiff.core.directions import (
     methods,
     ufuncs,
 )
+from lindiff.kernels.matmul import product
 from lindiff.rules._common import normalized_axes
 from lindiff.rules.indexing.rules import scatter
 from lindiff.rules.methods import METHODS
@@ -224,14 +225,14 @@ def matmul(x: Any, y: Any) -> Any:
         if x.ndim == 1 and np.ndim(y) > 2:
             return np.matmul(np.expand_dims(x, 0), y)[..., 0, :]
         if x.ndim >= 2 and np.ndim(y) == 2:  # all rows of all directions
-            rows = np.reshape(x.array, (x.count * math.prod(x.shape[:-1]), x.shape[-1])) @ y
+            rows = product(np.reshape(x.array, (x.count * math.prod(x.shape[:-1]), x.shape[-1])), y)
             return Directions(np.reshape(rows, (x.count, *x.shape[:-1], y.shape[-1])))
-        return Directions(leading(x, np.ndim(y)) @ y if np.ndim(y) > 2 else x.array @ y)
+        return Directions(product(leading(x, np.ndim(y)), y) if np.ndim(y) > 2 else product(x.array, y))
     if not isinstance(x, Directions):
         if y.ndim > 1:
-            return Directions(x @ leading(y, np.ndim(x)))
+            return Directions(product(x, leading(y, np.ndim(x))))
         if np.ndim(x) <= 2:
-            return Directions(y.array @ np.transpose(x))
+            return Directions(product(y.array, np.transpose(x)))
         return np.matmul(x, np.expand_dims(y, 1))[..., 0]
     if x.ndim == 1 and y.ndim == 1:
         return np.sum(x * y)
@@ -240,7 +241,7 @@ def matmul(x: Any, y: Any) -> Any:
     if y.ndim == 1:
         return np.matmul(x, np.expand_dims(y, 1))[..., 0]
     axes = max(x.ndim, y.ndim)
-    return Directions(leading(x, axes) @ leading(y, axes))
+    return Directions(product(leading(x, axes), leading(y, axes)))
 
 
 ufuncs[np.matmul, "__call__"] = matmul

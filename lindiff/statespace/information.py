@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.kernels.matmul import product
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix, linear_operator
 from lindiff.statespace.maximum import FAILURES, Likelihood, in_units, units_of
 from lindiff.statespace.problem import Problem, labels_of
@@ -54,7 +55,7 @@ def covariance_of(
         if problem.has_units:
             units = units_of(likelihood, problem.form.flat(free))
         scores = _scores(problem, free) * units if kind != "observed" else np.zeros((0, problem.form.size))
-        given = scores.T @ scores if kind == "opg" else None
+        given = product(scores.T, scores) if kind == "opg" else None
         half, notes = _half_of_inverse(problem, free, likelihood, units, given)
         if kind == "robust":
             half = _sandwiched(problem, free, half, scores / units)
@@ -85,7 +86,7 @@ def _sandwiched(problem: Problem, free: Any, half: Any, scores: Any) -> Any:
     inside, known = np.isfinite(problem.form.flat(free)), np.isfinite(half).all(axis=1)
     W = np.linalg.lstsq(J[np.ix_(known, inside)], half[known], rcond=None)[0]
     found = np.full((len(half), len(scores)), np.nan)
-    found[known] = half[known] @ (scores[:, inside] @ W).T
+    found[known] = product(half[known], product(scores[:, inside], W).T)
     return found
 
 
@@ -130,7 +131,7 @@ def _half_of_inverse(
         )
     if not np.any(known):
         return covariance_unknown(params_form), notes
-    half = J / scale @ (V[:, known] / np.sqrt(eigenvalues[known]))
+    half = product(J / scale, V[:, known] / np.sqrt(eigenvalues[known]))
     found = np.any(J != 0, axis=1) & ~np.any(J[:, loose] != 0, axis=1)
     return np.where(found[:, None], half, np.nan), notes
 
@@ -171,7 +172,7 @@ def _differ(x: Any, y: Any) -> Any:
 def _of_half(half: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Covariance, standard errors, which may have no squares, and a note of that."""
     with np.errstate(over="ignore", under="ignore"):
-        cov = half @ half.T
+        cov = product(half, half.T)
     size = np.max(np.abs(half), axis=1, keepdims=True, initial=0)
     errors = (size * np.linalg.norm(half / np.where(size == 0, 1, size), axis=1, keepdims=True))[:, 0]
     if not np.any(np.isinf(np.diag(cov)) | ((errors > 0) & (np.diag(cov) == 0))):

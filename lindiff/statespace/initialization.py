@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.arrays import foreign, on_host, placed, zeros_beside
+from lindiff.kernels.matmul import product
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.scipy.linalg import solve_discrete_lyapunov
 from lindiff.statespace.model import real
@@ -100,7 +101,7 @@ def _stationary_cov(A: Any, Q: Any) -> Any:
     """
     if foreign(A) is None:
         P = solve_discrete_lyapunov(A, Q)
-        return P + solve_discrete_lyapunov(A, hermitian_part(A @ P @ transposed(A) + Q - P))
+        return P + solve_discrete_lyapunov(A, hermitian_part(product(A, P, transposed(A)) + Q - P))
     n, lead = A.shape[-1], np.broadcast_shapes(A.shape[:-2], Q.shape[:-2])
     squared = np.reshape(A[..., :, None, :, None] * A[..., None, :, None, :], (*A.shape[:-2], n * n, n * n))
     equations = np.broadcast_to(placed(np.eye(n * n, dtype=A.dtype), A) - squared, (*lead, n * n, n * n))

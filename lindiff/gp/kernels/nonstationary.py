@@ -127,7 +127,7 @@ class Coregionalized(Kernel):
         return product(F[1], self._outputs(), G[1].T) * self.kernel.between(F[0], G[0])
 
     def _own(self, F: Any) -> Any:
-        return F[1] @ (np.sum(self.W * self.W, axis=1) + self.kappa)
+        return product(F[1], np.sum(self.W * self.W, axis=1) + self.kappa)
 
     def variances(self, F: Any) -> Any:
         return self._own(F) * self.kernel.variances(F[0])

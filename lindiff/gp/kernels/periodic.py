@@ -111,7 +111,7 @@ class SpectralMixture(Kernel):
     def _part(self, q: int, x: Any, z: Any) -> Any:
         waves = []
         for points in (x, z):
-            angles = 2 * np.pi * (points @ self.means[q])
+            angles = 2 * np.pi * product(points, self.means[q])
             waves.append(np.stack([np.cos(angles), np.sin(angles)], axis=1))
         lengths = 2 * np.pi * self.scales[q]
         decay = np.exp(-0.5 * squared_distances(x * lengths, z * lengths))

@@ -15,6 +15,7 @@ from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint, hermitian_part, largest
 from lindiff.rules._common import as_array
@@ -75,9 +76,9 @@ class _Spectrum:
             ",".join(["..." + letters, *("..." + letters[i : i + 2] for i in range(k))])
             + f"->...{letters[0]}{letters[-1]}"
         )
-        turned = [self.V_inv @ E @ self.V for E in directions]
+        turned = [product(self.V_inv, E, self.V) for E in directions]
         M = sum(np.einsum(subscripts, table, *order) for order in itertools.permutations(turned))
-        D = self.V @ M @ self.V_inv
+        D = product(self.V, M, self.V_inv)
         return D.real if real else D
 
 

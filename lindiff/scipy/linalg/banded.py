@@ -12,6 +12,7 @@ import scipy.linalg
 
 from lindiff._docstrings import documented_like
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg import factors
 from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._factored import factored
@@ -238,7 +239,7 @@ def _block_columns(ab: Any, lower: bool, p: int) -> Any:
     left: Any = None
     for k in range(count):
         D = A[..., k, :, :]
-        L = potrf(D if left is None else D - left @ adjoint(left))
+        L = potrf(D if left is None else D - product(left, adjoint(left)))
         if k + 1 < count:
             left = trsm(L, below[..., k, :, :], transpose="C", rightside=True)
         else:

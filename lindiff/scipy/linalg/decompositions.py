@@ -10,6 +10,7 @@ import scipy.linalg
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import failing_as
 from lindiff.linalg._matrices import adjoint, blocks, conj, transposed
 from lindiff.linalg._one_triangle import OneTriangle
@@ -122,12 +123,12 @@ def _lu(a: Any) -> Any:
         a_dot = rows(a_dot, exchanges)
         left = trsm(L1, a_dot[..., :k, :])
         F = trsm(U1, left[..., :k], rightside=True, lower=False)
-        L_dot, U_dot = L @ np.tril(F, -1), np.triu(F) @ U
+        L_dot, U_dot = product(L, np.tril(F, -1)), product(np.triu(F), U)
         if m > n:
-            below = trsm(U1, a_dot[..., k:, :], rightside=True, lower=False) - L2 @ F
+            below = trsm(U1, a_dot[..., k:, :], rightside=True, lower=False) - product(L2, F)
             L_dot = np.concatenate([L_dot[..., :k, :], L_dot[..., k:, :] + below], axis=-2)
         if m < n:
-            beside = left[..., k:] - F @ U2
+            beside = left[..., k:] - product(F, U2)
             U_dot = np.concatenate([U_dot[..., :k], U_dot[..., k:] + beside], axis=-1)
         return None, L_dot, U_dot
 
@@ -136,11 +137,11 @@ def _lu(a: Any) -> Any:
         _, L_bar, U_bar = bars
         if a.size == 0:
             return np.zeros_like(a)
-        F_bar = np.tril(adjoint(L) @ L_bar, -1) + np.triu(U_bar @ adjoint(U))
+        F_bar = np.tril(product(adjoint(L), L_bar), -1) + np.triu(product(U_bar, adjoint(U)))
         if m > n:
-            F_bar = F_bar - adjoint(L2) @ L_bar[..., k:, :]
+            F_bar = F_bar - product(adjoint(L2), L_bar[..., k:, :])
         if m < n:
-            F_bar = F_bar - U_bar[..., k:] @ adjoint(U2)
+            F_bar = F_bar - product(U_bar[..., k:], adjoint(U2))
         a_bar = trsm(U1, F_bar, transpose="C", rightside=True, lower=False)
         if m < n:
             a_bar = np.concatenate([a_bar, U_bar[..., k:]], axis=-1)
@@ -215,14 +216,15 @@ def _ldl(A: Any, lower: bool, hermitian: bool) -> Any:
     def pushforward(A_dot: Any) -> Any:
         M = trsm(L, exchanged(matrix.tangent(A_dot), perm), lower=lower)
         M = trsm(L, M, transpose=transpose, rightside=True, lower=lower)
-        return rows(L @ over_D(below * M), back), within * M, None
+        return rows(product(L, over_D(below * M)), back), within * M, None
 
     def pullback(bars: Any) -> Any:
         permuted_bar, D_bar, _ = bars
         M_bar = 0.0 if D_bar is None else within * D_bar
         if permuted_bar is not None:
             L_bar = rows(permuted_bar, perm)
-            over = over_D(adjoint(L) @ L_bar) if hermitian else conj(over_D(conj(adjoint(L) @ L_bar)))
+            K = product(adjoint(L), L_bar)
+            over = over_D(K) if hermitian else conj(over_D(conj(K)))
             M_bar = M_bar + below * over
         X = trsm(L, M_bar, transpose="C", lower=lower)
         if hermitian:

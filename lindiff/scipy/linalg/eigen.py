@@ -12,11 +12,13 @@ from lindiff.core.arrays import on_host, placed
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import failing_as
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg._one_triangle import symmetric_from
 from lindiff.linalg.cholesky import potrf
 from lindiff.linalg.eigenvectors import eig_pullback, eig_pushforward
+from lindiff.linalg.factors import solved
 from lindiff.linalg.triangular import trmm, trsm
 from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked, require_square, singular_means
@@ -258,15 +260,17 @@ def _eig(a: Any, b: Any) -> Any:
     meaning = "eig: where b or the matrix of eigenvectors is singular, there is no derivative"
 
     def push(V: Any, w: Any, b: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any]:
-        right_side = a_dot @ V if b_dot is None else a_dot @ V - b_dot @ V * w[..., None, :]
-        return eig_pushforward(w, V, np.linalg.solve(V if b is None else b @ V, right_side), "eig")
+        right_side = product(a_dot, V)
+        if b_dot is not None:
+            right_side = right_side - product(b_dot, V) * w[..., None, :]
+        return eig_pushforward(w, V, solved(V if b is None else product(b, V), right_side), "eig")
 
     def pull(V: Any, w: Any, b: Any, w_bar: Any, V_bar: Any) -> tuple[Any, Any]:
         if w_bar is None and V_bar is None:
             return np.zeros_like(V), np.zeros_like(V)
         M_bar = eig_pullback(w, V, w_bar, V_bar, "eig")
-        Y = np.linalg.solve(adjoint(V if b is None else b @ V), M_bar)
-        return Y @ adjoint(V), -(Y * conj(w)[..., None, :]) @ adjoint(V)
+        Y = solved(adjoint(V if b is None else product(b, V)), M_bar)
+        return product(Y, adjoint(V)), product(-(Y * conj(w)[..., None, :]), adjoint(V))
 
     @singular_means(meaning)
     def both_pushforward(a_dot: Any, b_dot: Any) -> Any:

@@ -10,6 +10,7 @@ import scipy.linalg
 
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
+from lindiff.kernels.matmul import product
 from lindiff.linalg._matrices import adjoint, conj
 from lindiff.linalg.diagonals import makediag
 from lindiff.linalg.eigenvectors import eigh_pullback, eigh_pushforward
@@ -108,14 +109,14 @@ def _tridiagonal(d: Any, e: Any) -> Any:
     name = "eigh_tridiagonal"
 
     def pushforward(d_dot: Any, e_dot: Any) -> Any:
-        w_dot, S = eigh_pushforward(w, adjoint(V) @ _times(d_dot, e_dot, V), name)
-        return w_dot, V @ S
+        w_dot, S = eigh_pushforward(w, product(adjoint(V), _times(d_dot, e_dot, V)), name)
+        return w_dot, product(V, S)
 
     def pullback(bars: tuple[Any, Any]) -> Any:
         w_bar, V_bar = bars
         if V_bar is None:
             return _against(V * w_bar[..., None, :], V)
-        return _against(V @ eigh_pullback(w, V, w_bar, V_bar, name), V)
+        return _against(product(V, eigh_pullback(w, V, w_bar, V_bar, name)), V)
 
     return (w, V), Differential(pushforward, pullback, symbolic_zeros=True)
 

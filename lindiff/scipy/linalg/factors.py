@@ -9,6 +9,7 @@ import scipy.linalg
 
 from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
+from lindiff.kernels.matmul import product
 from lindiff.linalg import factors
 from lindiff.linalg._backend import failing_as, operator
 from lindiff.linalg._batches import over_batch, require_host
@@ -65,10 +66,10 @@ def _lu_factor(a: Any) -> Any:
         L_dot, U_dot = trmm(L, np.tril(S, -1)), trmm(U, np.triu(S), rightside=True, lower=False)
         square = L_dot + U_dot
         if m > n:
-            rest = A_dot[..., k:, :] - beneath @ U_dot
+            rest = A_dot[..., k:, :] - product(beneath, U_dot)
             rest = trsm(U, rest, rightside=True, lower=False)
             return np.concatenate([square, rest], axis=-2), None
-        rest = trsm(L, A_dot[..., k:] - L_dot @ beside)
+        rest = trsm(L, A_dot[..., k:] - product(L_dot, beside))
         return np.concatenate([square, rest], axis=-1), None
 
     def pullback(bars: Any) -> Any:
@@ -76,10 +77,10 @@ def _lu_factor(a: Any) -> Any:
         L_bar = U_bar = lu_bar[..., :k, :k]
         if m > n:
             rest = trsm(U, lu_bar[..., k:, :], transpose="C", rightside=True, lower=False)
-            U_bar = U_bar - adjoint(beneath) @ rest
+            U_bar = U_bar - product(adjoint(beneath), rest)
         else:
             rest = trsm(L, lu_bar[..., k:], transpose="C")
-            L_bar = L_bar - rest @ adjoint(beside)
+            L_bar = L_bar - product(rest, adjoint(beside))
         L_bar = trmm(L, np.tril(L_bar, -1), transpose="C")
         U_bar = trmm(U, np.triu(U_bar), transpose="C", rightside=True, lower=False)
         S_bar = np.tril(L_bar, -1) + np.triu(U_bar)

@@ -16,9 +16,11 @@ from scipy.linalg.lapack import get_lapack_funcs
 
 from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._matrices import adjoint, hermitian_part
+from lindiff.linalg.factors import solved
 from lindiff.rules._common import as_array
 from lindiff.scipy._drop_in import takes_lists
 from lindiff.scipy.linalg._arguments import is_plain
@@ -136,8 +138,8 @@ class Sylvester(Equation):
         """The solution by the Schur forms of a and b, of the adjoint equation if `transpose`."""
         assert self.forms is not None
         R, U, S, V = self.forms
-        Y, regular = trsyl(R, S, adjoint(U) @ q @ V, ("C", "C") if transpose else ("N", "N"))
-        return U @ Y @ adjoint(V), regular
+        Y, regular = trsyl(R, S, product(adjoint(U), q, V), ("C", "C") if transpose else ("N", "N"))
+        return product(U, Y, adjoint(V)), regular
 
     def public(self, q: Any, transpose: bool) -> Any:
         a, b = (adjoint(self.a), adjoint(self.b)) if transpose else (self.a, self.b)
@@ -158,8 +160,8 @@ class Lyapunov(Equation):
         """The solution by the Schur form of a, of the adjoint equation if `transpose`."""
         assert self.forms is not None
         T, U = self.forms
-        Y, regular = trsyl(T, T, adjoint(U) @ q @ U, ("C", "N") if transpose else ("N", "C"))
-        return U @ Y @ adjoint(U), regular
+        Y, regular = trsyl(T, T, product(adjoint(U), q, U), ("C", "N") if transpose else ("N", "C"))
+        return product(U, Y, adjoint(U)), regular
 
     def public(self, q: Any, transpose: bool) -> Any:
         return solve_continuous_lyapunov(adjoint(self.a) if transpose else self.a, q)
@@ -179,7 +181,7 @@ class Stein(Equation):
             T, U = schur(*of_one_dtype(a, least=np.float64))
             one = np.eye(T.shape[-1], dtype=T.dtype)
             try:
-                D = np.triu(2 * np.linalg.solve(T + one, np.broadcast_to(one, T.shape)), -1)
+                D = np.triu(2 * solved(T + one, np.broadcast_to(one, T.shape)), -1)
             except np.linalg.LinAlgError as error:
                 raise np.linalg.LinAlgError(f"{self.singular} (-1)") from error
             self.forms = (D, one - D, U)
@@ -189,9 +191,9 @@ class Stein(Equation):
         assert self.forms is not None
         D, C, U = self.forms
         D = adjoint(D) if transpose else D
-        right = -0.5 * (D @ (adjoint(U) @ q @ U) @ adjoint(D))
+        right = -0.5 * product(D, product(adjoint(U), q, U), adjoint(D))
         Y, regular = trsyl(C, C, right, ("C", "N") if transpose else ("N", "C"))
-        return U @ Y @ adjoint(U), regular
+        return product(U, Y, adjoint(U)), regular
 
     def public(self, q: Any, transpose: bool) -> Any:
         return solve_discrete_lyapunov(adjoint(self.a) if transpose else self.a, q)
@@ -240,11 +242,11 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     X = equation.value(q)
 
     def pushforward(a_dot: Any, b_dot: Any, q_dot: Any) -> Any:
-        return equation.solve(q_dot - a_dot @ X - X @ b_dot)
+        return equation.solve(q_dot - product(a_dot, X) - product(X, b_dot))
 
     def pullback(X_bar: Any) -> Any:
         Y = equation.solve(X_bar, transpose=True)
-        return -(Y @ adjoint(X)), -(adjoint(X) @ Y), Y
+        return -product(Y, adjoint(X)), -product(adjoint(X), Y), Y
 
     return X, Differential(pushforward, pullback)
 
@@ -293,11 +295,11 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     X = equation.value(q)
 
     def pushforward(a_dot: Any, q_dot: Any) -> Any:
-        return equation.solve(q_dot - a_dot @ X - X @ adjoint(a_dot))
+        return equation.solve(q_dot - product(a_dot, X) - product(X, adjoint(a_dot)))
 
     def pullback(X_bar: Any) -> Any:
         Y = equation.solve(X_bar, transpose=True)
-        return -(Y @ adjoint(X) + adjoint(Y) @ X), Y
+        return -(product(Y, adjoint(X)) + product(adjoint(Y), X)), Y
 
     return X, Differential(pushforward, pullback)
 
@@ -350,12 +352,14 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     X = equation.value(q)
 
     def pushforward(a_dot: Any, q_dot: Any) -> Any:
-        aX = a @ X
-        return equation.solve(q_dot + a_dot @ adjoint(a @ adjoint(X)) + aX @ adjoint(a_dot))
+        aX = product(a, X)
+        return equation.solve(
+            q_dot + product(a_dot, adjoint(product(a, adjoint(X)))) + product(aX, adjoint(a_dot))
+        )
 
     def pullback(X_bar: Any) -> Any:
         Y = equation.solve(X_bar, transpose=True)
-        return Y @ a @ adjoint(X) + adjoint(Y) @ a @ X, Y
+        return product(Y, a, adjoint(X)) + product(adjoint(Y), a, X), Y
 
     return X, Differential(pushforward, pullback)
 
@@ -393,7 +397,7 @@ def _matrix(x: Any) -> Any:
 
 def _left_divided(e: Any, x: Any) -> Any:
     """``e⁻¹ x``."""
-    return x if e is None else np.linalg.solve(e, x)
+    return x if e is None else solved(e, x)
 
 
 def _congruent(e: Any, X: Any) -> Any:
@@ -408,14 +412,14 @@ def _bars(L: Any, W: Any, Z: Any, K: Any, e: Any, s: Any) -> tuple[Any, ...]:
     them; L is the cotangent of that sum.
     """
     P = 2 * L
-    a_bar = W @ P
+    a_bar = product(W, P)
     return (
         a_bar,
-        -(a_bar @ adjoint(K)),
+        -product(a_bar, adjoint(K)),
         L,
-        K @ L @ adjoint(K),
-        None if e is None else Z @ P,
-        None if s is None else -(P @ adjoint(K)),
+        product(K, L, adjoint(K)),
+        None if e is None else product(Z, P),
+        None if s is None else -product(P, adjoint(K)),
     )
 
 
@@ -428,26 +432,26 @@ def _continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bo
     ``Fᴴ Y + Y F = -M``.
     """
     X = _continuous_are(a, b, q, r, e, s, balanced)
-    Xe = X if e is None else X @ e
-    G = adjoint(b) @ Xe if s is None else adjoint(b) @ Xe + adjoint(s)
-    K = np.linalg.solve(r, G)
-    A = a - b @ K
+    Xe = X if e is None else product(X, e)
+    G = product(adjoint(b), Xe) if s is None else product(adjoint(b), Xe) + adjoint(s)
+    K = solved(r, G)
+    A = a - product(b, K)
     equation = Lyapunov(_left_divided(e, A))
     equation.singular = "solve_continuous_are: the closed loop has eigenvalues on the imaginary axis"
 
     def pushforward(a_dot: Any, b_dot: Any, q_dot: Any, r_dot: Any, e_dot: Any, s_dot: Any) -> Any:
-        N = adjoint(Xe) @ (a_dot - b_dot @ K)
+        N = product(adjoint(Xe), a_dot - product(b_dot, K))
         if e_dot is not None:
-            N = N + adjoint(e_dot) @ X @ A
+            N = N + product(adjoint(e_dot), X, A)
         if s_dot is not None:
-            N = N - s_dot @ K
-        M = N + adjoint(N) + adjoint(K) @ hermitian_part(r_dot) @ K + hermitian_part(q_dot)
+            N = N - product(s_dot, K)
+        M = N + adjoint(N) + product(adjoint(K), hermitian_part(r_dot), K) + hermitian_part(q_dot)
         Y = equation.solve(-M, transpose=True)
         return Y if e is None else _congruent(adjoint(e), Y)
 
     def pullback(X_bar: Any) -> Any:
         L = hermitian_part(equation.solve(-_congruent(e, X_bar)))
-        return _bars(L, Xe, X @ A, K, e, s)
+        return _bars(L, Xe, product(X, A), K, e, s)
 
     return X, Differential(pushforward, pullback)
 
@@ -461,21 +465,21 @@ def _discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool
     this is ``Y = Fᴴ Y F + M``.
     """
     X = _discrete_are(a, b, q, r, e, s, balanced)
-    G = adjoint(b) @ X @ a if s is None else adjoint(b) @ X @ a + adjoint(s)
-    K = np.linalg.solve(r + adjoint(b) @ X @ b, G)
-    A = a - b @ K
-    XA = X @ A
-    Xe = X if e is None else X @ e
+    G = product(adjoint(b), X, a) if s is None else product(adjoint(b), X, a) + adjoint(s)
+    K = solved(r + product(adjoint(b), X, b), G)
+    A = a - product(b, K)
+    XA = product(X, A)
+    Xe = X if e is None else product(X, e)
     equation = Stein(_left_divided(e, A))
     equation.singular = "solve_discrete_are: the closed loop has eigenvalues on the unit circle"
 
     def pushforward(a_dot: Any, b_dot: Any, q_dot: Any, r_dot: Any, e_dot: Any, s_dot: Any) -> Any:
-        N = adjoint(XA) @ (a_dot - b_dot @ K)
+        N = product(adjoint(XA), a_dot - product(b_dot, K))
         if e_dot is not None:
-            N = N - adjoint(e_dot) @ Xe
+            N = N - product(adjoint(e_dot), Xe)
         if s_dot is not None:
-            N = N - s_dot @ K
-        M = N + adjoint(N) + adjoint(K) @ hermitian_part(r_dot) @ K + hermitian_part(q_dot)
+            N = N - product(s_dot, K)
+        M = N + adjoint(N) + product(adjoint(K), hermitian_part(r_dot), K) + hermitian_part(q_dot)
         Y = equation.solve(M, transpose=True)
         return Y if e is None else _congruent(adjoint(e), Y)
 

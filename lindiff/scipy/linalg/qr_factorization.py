@@ -11,6 +11,7 @@ from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._batches import require_host
 from lindiff.linalg._degeneracy import without_rotation
 from lindiff.linalg._matrices import adjoint, conj
@@ -95,10 +96,10 @@ def _beyond(Q: Any) -> Any:
     W = qr(Q, check_finite=False)[0][..., Q.shape[-1] :]
 
     def pullback(W_bar: Any) -> Any:
-        without_rotation(adjoint(W) @ W_bar, "qr", scale=W_bar, space="complement of the range")
-        return -(W @ (adjoint(W_bar) @ Q))
+        without_rotation(product(adjoint(W), W_bar), "qr", scale=W_bar, space="complement of the range")
+        return -product(W, product(adjoint(W_bar), Q))
 
-    return W, Differential((lambda Q_dot: -(Q @ (adjoint(Q_dot) @ W)),), (pullback,))
+    return W, Differential((lambda Q_dot: -product(Q, product(adjoint(Q_dot), W)),), (pullback,))
 
 
 @drop_in(scipy.linalg.rq, 2)
@@ -185,4 +186,4 @@ def qr_multiply(
             f"qr_multiply: a of shape {a.shape} and c of shape {c.shape} do not fit together (mode {mode!r})"
         )
     Q = conj(Q) if conjugate else Q
-    return Q @ c if left else c @ Q, R, *order
+    return product(Q, c) if left else product(c, Q), R, *order

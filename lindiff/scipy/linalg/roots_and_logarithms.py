@@ -12,6 +12,7 @@ import scipy.linalg
 import lindiff.linalg
 from lindiff._docstrings import documented_like
 from lindiff.core.differential import Differential
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._matrices import adjoint, block_triangle, upper_right
 from lindiff.scipy.linalg._arguments import is_plain
@@ -91,12 +92,12 @@ def _signm(A: Any) -> Any:
 
     @functools.cache
     def equation() -> Sylvester:
-        N = S @ A
+        N = product(S, A)
         found = Sylvester(N, N)
         found.singular = "signm: A has an eigenvalue on the imaginary axis, to rounding"
         return found
 
-    return S, primary(lambda E: equation().solve(E - S @ E @ S))
+    return S, primary(lambda E: equation().solve(E - product(S, E, S)))
 
 
 @documented_like(scipy.linalg.signm)
@@ -152,11 +153,11 @@ class _Logarithm:
 
     def derivative(self, E: Any) -> Any:
         """The derivative of the logarithm in the direction E."""
-        E = adjoint(self.Z) @ E @ self.Z
+        E = product(adjoint(self.Z), E, self.Z)
         for root in self.roots:
             E = trsyl(root, root, E, ("N", "N"))[0]
         terms = [w * self.between(M, E) for w, M in zip(WEIGHTS.tolist(), self.near, strict=True)]
-        return 2.0 ** len(self.roots) * (self.Z @ sum(terms) @ adjoint(self.Z))
+        return 2.0 ** len(self.roots) * product(self.Z, sum(terms), adjoint(self.Z))
 
     @staticmethod
     def between(M: Any, E: Any) -> Any:
@@ -268,7 +269,7 @@ def _power(A: Any, t: Any) -> Any:
         return found.real if real and E.dtype.kind != "c" else found
 
     def change() -> Any:
-        found = logarithm()[0] @ X
+        found = product(logarithm()[0], X)
         return found.real if real else found
 
     return X, Differential(

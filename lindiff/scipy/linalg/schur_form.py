@@ -11,6 +11,7 @@ import scipy.linalg
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._degeneracy import over_gaps, without_gauge
 from lindiff.linalg._matrices import adjoint, blocks, largest
@@ -79,25 +80,25 @@ def _schur(a: Any, output: str, sort: Sort) -> Any:
     rotations = _Rotations(T) if np.tril(within, -1).any() else None
 
     def commutator(X: Any) -> Any:
-        return X @ T - T @ X
+        return product(X, T) - product(T, X)
 
     def commutator_adjoint(Y: Any) -> Any:
-        return Y @ adjoint(T) - adjoint(T) @ Y
+        return product(Y, adjoint(T)) - product(adjoint(T), Y)
 
     def pushforward(a_dot: Any) -> Any:
-        M = adjoint(Z) @ a_dot @ Z
+        M = product(adjoint(Z), a_dot, Z)
         X = _below_commutator(T, M)
         X = X - adjoint(X)
         T_dot = M - commutator(X)
         if rotations is not None:
             R = rotations.push(T_dot)
             X, T_dot = X + R, T_dot - commutator(R)
-        return upper * T_dot, Z @ X, *(None for _ in sdim)
+        return upper * T_dot, product(Z, X), *(None for _ in sdim)
 
     def pullback(bars: Any) -> Any:
         T_bar, Z_bar = bars[:2]
         M_bar = np.zeros_like(T) if T_bar is None else upper * T_bar
-        K = np.zeros_like(Z) if Z_bar is None else adjoint(Z) @ Z_bar
+        K = np.zeros_like(Z) if Z_bar is None else product(adjoint(Z), Z_bar)
         X_bar = K - commutator_adjoint(M_bar)
         if rotations is not None:
             M_bar = M_bar + rotations.pull(X_bar)
@@ -105,7 +106,7 @@ def _schur(a: Any, output: str, sort: Sort) -> Any:
         size = largest(np.abs(value(T)))
         without_gauge(X_bar, np.abs(value(K)) + size * np.abs(value(M_bar)), "schur")
         M_bar = M_bar + _below_commutator(T, X_bar - adjoint(X_bar), transposed=True)
-        return Z @ M_bar @ adjoint(Z)
+        return product(Z, M_bar, adjoint(Z))
 
     return (T, Z, *sdim), Differential((pushforward,), (pullback,), symbolic_zeros=True)
 
@@ -159,8 +160,8 @@ def _below_commutator_value(T: Any, M: Any, transposed: bool = False) -> Any:
     if not pairs.any():
         return _substituted(T, M, transposed, pairs)
     W = _triangularizing(T, pairs)
-    X = _substituted(adjoint(W) @ T @ W, adjoint(W) @ M @ W, transposed, pairs)
-    return (W @ X @ adjoint(W)).real
+    X = _substituted(product(adjoint(W), T, W), product(adjoint(W), M, W), transposed, pairs)
+    return product(W, X, adjoint(W)).real
 
 
 @operator(_below_commutator_value)
@@ -170,7 +171,7 @@ def _below_commutator(T: Any, M: Any, transposed: bool = False) -> Any:
 
     def push_T(T_dot: Any) -> Any:
         T_dot = adjoint(T_dot) if transposed else T_dot
-        return _below_commutator(T, T_dot @ X - X @ T_dot, transposed=transposed)
+        return _below_commutator(T, product(T_dot, X) - product(X, T_dot), transposed=transposed)
 
     def push_M(M_dot: Any) -> Any:
         return _below_commutator(T, M_dot, transposed=transposed)
@@ -180,7 +181,7 @@ def _below_commutator(T: Any, M: Any, transposed: bool = False) -> Any:
 
     def pull_both(X_bar: Any) -> Any:
         Y = pull_M(X_bar)[1]
-        T_bar = Y @ adjoint(X) - adjoint(X) @ Y
+        T_bar = product(Y, adjoint(X)) - product(adjoint(X), Y)
         return adjoint(T_bar) if transposed else T_bar, Y
 
     return X, Differential((push_T, push_M), {(0,): pull_both, (1,): pull_M, (0, 1): pull_both})

@@ -9,9 +9,12 @@ import scipy.linalg
 
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
+from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._degeneracy import over_gaps, without_rotation
 from lindiff.linalg._matrices import adjoint, hermitian_part
+from lindiff.linalg.factors import solved
+from lindiff.linalg.symmetric_eigen import syevd
 from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.linalg._arguments import as_checked, singular_means
 
@@ -108,13 +111,13 @@ def _orth(A: Any, rcond: float) -> Any:
     P = np.linalg.pinv(A, rcond)
 
     def beside(X: Any) -> Any:
-        return X - Q @ (adjoint(Q) @ X)
+        return X - product(Q, product(adjoint(Q), X))
 
     def pullback(Q_bar: Any) -> Any:
-        without_rotation(adjoint(Q) @ Q_bar, "orth", scale=Q_bar, space="range")
-        return beside(Q_bar) @ adjoint(P @ Q)
+        without_rotation(product(adjoint(Q), Q_bar), "orth", scale=Q_bar, space="range")
+        return product(beside(Q_bar), adjoint(product(P, Q)))
 
-    return Q, Differential((lambda A_dot: beside(A_dot @ (P @ Q)),), (pullback,))
+    return Q, Differential((lambda A_dot: beside(product(A_dot, product(P, Q))),), (pullback,))
 
 
 @drop_in(scipy.linalg.null_space, 2)
@@ -157,10 +160,10 @@ def _null_space(A: Any, rcond: float) -> Any:
     P = np.linalg.pinv(A, rcond)
 
     def pullback(N_bar: Any) -> Any:
-        without_rotation(adjoint(N) @ N_bar, "null_space", scale=N_bar)
-        return -(adjoint(P) @ N_bar @ adjoint(N))
+        without_rotation(product(adjoint(N), N_bar), "null_space", scale=N_bar)
+        return -product(adjoint(P), N_bar, adjoint(N))
 
-    return N, Differential((lambda A_dot: -(P @ (A_dot @ N)),), (pullback,))
+    return N, Differential((lambda A_dot: -product(P, product(A_dot, N)),), (pullback,))
 
 
 def _relative_cutoff(A: Any, rcond: float | None) -> float:
@@ -205,7 +208,7 @@ def polar(a: Any, side: str = "right") -> Any:
         raise ValueError(f"polar: a must be a matrix, got shape {a.shape}")
     wide = a.shape[-2] < a.shape[-1]
     u = adjoint(_isometry(adjoint(a))) if wide else _isometry(a)
-    return u, hermitian_part(adjoint(u) @ a if side == "right" else a @ adjoint(u))
+    return u, hermitian_part(product(adjoint(u), a) if side == "right" else product(a, adjoint(u)))
 
 
 @rule
@@ -215,22 +218,23 @@ def _isometry(a: Any) -> Any:
     square = a.shape[-2] == a.shape[-1]
 
     def differential(a_dot: Any) -> Any:
-        across = adjoint(u) @ a_dot
-        u_dot = u @ _anticommutator(p, across - adjoint(across))
+        across = product(adjoint(u), a_dot)
+        u_dot = product(u, _anticommutator(p, across - adjoint(across)))
         if square:
             return u_dot
         with singular_means("polar: of a matrix without full rank, u has no derivative"):
-            return u_dot + adjoint(np.linalg.solve(p, adjoint(a_dot - u @ across)))
+            return u_dot + adjoint(solved(p, adjoint(a_dot - product(u, across))))
 
     return u, Differential((differential,), (differential,))
 
 
 def _anticommutator_value(P: Any, C: Any) -> Any:
     """The solution Ω of ``P Ω + Ω P = C`` by the eigenvectors of P."""
-    w, V = np.linalg.eigh(P)
-    inside = adjoint(V) @ C @ V
+    U, w = syevd(P)
+    V = adjoint(U)
+    inside = product(adjoint(V), C, V)
     sums = w[..., :, None] + w[..., None, :]
-    return V @ over_gaps(inside, sums, inside, w, "polar") @ adjoint(V)
+    return product(V, over_gaps(inside, sums, inside, w, "polar"), adjoint(V))
 
 
 @operator(_anticommutator_value)
@@ -239,11 +243,11 @@ def _anticommutator(P: Any, C: Any) -> Any:
     X = _anticommutator(P, C)
 
     def push_P(P_dot: Any) -> Any:
-        return _anticommutator(P, -(P_dot @ X + X @ P_dot))
+        return _anticommutator(P, -(product(P_dot, X) + product(X, P_dot)))
 
     def pull_P(X_bar: Any) -> Any:
         Y = _anticommutator(P, X_bar)
-        return -(Y @ adjoint(X) + adjoint(X) @ Y), Y
+        return -(product(Y, adjoint(X)) + product(adjoint(X), Y)), Y
 
     def pull_C(X_bar: Any) -> Any:
         return None, _anticommutator(P, X_bar)

@@ -10,6 +10,7 @@ import scipy.linalg
 from lindiff._docstrings import documented_like
 from lindiff.core.arrays import placed
 from lindiff.core.differential import Differential
+from lindiff.kernels.matmul import product
 from lindiff.linalg import factors
 from lindiff.linalg._backend import failing_as, operator
 from lindiff.linalg._batches import over_batch
@@ -233,8 +234,8 @@ def _inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     structure = FULL_NAMES.get(assume_a, assume_a) if assume_a else None
     matrix = matrix_in(a, structure, lower)
     return B, Differential(
-        lambda a_dot: -(B @ matrix.tangent(a_dot) @ B),
-        lambda B_bar: matrix.gradient_of_any(-(adjoint(B) @ B_bar @ adjoint(B))),
+        lambda a_dot: -product(B, matrix.tangent(a_dot), B),
+        lambda B_bar: matrix.gradient_of_any(-product(adjoint(B), B_bar, adjoint(B))),
     )
 
 

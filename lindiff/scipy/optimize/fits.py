@@ -12,6 +12,7 @@ import scipy.optimize
 from lindiff._docstrings import documented_like
 from lindiff.core.arrays import placed
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.rules._common import as_array, depends_on_variables
 from lindiff.scipy._drop_in import drop_in
 from lindiff.scipy.optimize._losses import cost_of, scaled_for_loss
@@ -180,7 +181,7 @@ class _Fit:
         """``s² (JᵀJ)⁻¹``, s² = 2 cost / (M - N) or 1."""
         J = self.jacobian(p, x, y, sigma)
         root = np.linalg.inv(np.linalg.qr(J)[1])
-        covariance = root @ root.T
+        covariance = product(root, root.T)
         if absolute:
             return covariance
         return covariance * (2 * self.cost(p, x, y, sigma) / (len(J) - len(p)))
@@ -242,5 +243,5 @@ def nnls(A: Any, b: Any, maxiter: int | None = None, **options: Any) -> Any:
     x = placed(np.zeros(len(solution)), A, b)
     if len(positive):
         x_positive = np.linalg.lstsq(A[:, positive], b, rcond=None)[0]
-        x = placed(np.eye(len(solution))[:, positive], A, b) @ x_positive
-    return x, np.linalg.norm(A @ x - b)
+        x = product(placed(np.eye(len(solution))[:, positive], A, b), x_positive)
+    return x, np.linalg.norm(product(A, x) - b)

@@ -13,6 +13,7 @@ from scipy import special
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.results import returned
 from lindiff.core.variable import Variable, value
+from lindiff.kernels.matmul import product
 from lindiff.linalg.cholesky import potrf, sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI, mvn_logpdf
 from lindiff.linalg.triangular import trsm
@@ -171,7 +172,7 @@ def _singular_logpdf(deviation: Any, cov: Any) -> Any:
     rank = np.linalg.matrix_rank(cov, hermitian=True)
     U = vectors[:, len(cov) - rank :] / np.sqrt(eigenvalues[len(cov) - rank :])
     constant = rank * LOG_TWO_PI + np.sum(np.log(eigenvalues[len(cov) - rank :]))
-    whitened = deviation @ U
+    whitened = product(deviation, U)
     outside = np.isneginf(np.reshape(fixed.logpdf(value(deviation)), deviation.shape[:-1]))
     return np.where(outside, -np.inf, -0.5 * (constant + np.sum(whitened * whitened, axis=-1)))
 

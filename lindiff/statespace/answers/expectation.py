@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.kernels.matmul import product
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.statespace.answers.contributions import Moments
 from lindiff.statespace.answers.disturbances import Disturbances
@@ -43,17 +44,17 @@ def maximized(
     """
     changed: dict[str, Any] = {}
     means, covs, T = smoothed.means[:-1], smoothed.covs[:-1], len(smoothed.means)
-    S_hh = found.state[:-1].T @ found.state[:-1] + np.sum(found.state_cov[:-1], axis=0)
+    S_hh = product(found.state[:-1].T, found.state[:-1]) + np.sum(found.state_cov[:-1], axis=0)
     if "transition" in parts:
-        S_hx = found.state[:-1].T @ means + np.sum(crossed - model.transition @ covs, axis=0)
-        S_xx = means.T @ means + np.sum(covs, axis=0)
+        S_hx = product(found.state[:-1].T, means) + np.sum(crossed - product(model.transition, covs), axis=0)
+        S_xx = product(means.T, means) + np.sum(covs, axis=0)
         step = np.linalg.solve(S_xx, S_hx.T).T
         changed["transition"] = model.transition + step
-        S_hh = S_hh - step @ S_hx.T
+        S_hh = S_hh - product(step, S_hx.T)
     if "state_cov" in parts:
         changed["state_cov"] = hermitian_part(S_hh) / (T - 1)
     if "obs_cov" in parts:
-        R = hermitian_part(found.obs.T @ found.obs + np.sum(found.obs_cov, axis=0)) / T
+        R = hermitian_part(product(found.obs.T, found.obs) + np.sum(found.obs_cov, axis=0)) / T
         is_row = model.obs_cov.ndim == 1 or model.obs_cov.shape[-2] != model.obs_cov.shape[-1]
         changed["obs_cov"] = np.diagonal(R).reshape(model.obs_cov.shape) if is_row else R
     if "initial_state" in parts:

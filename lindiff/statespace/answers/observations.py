@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lindiff.kernels.matmul import product
 from lindiff.statespace.answers.contributions import Moments
 from lindiff.statespace.answers.disturbances import over_time
 from lindiff.statespace.model import Model
@@ -33,7 +34,7 @@ def expected_observations(model: Model, y: Any, states: Any) -> Any:
         Means of the states of this step, given the data.
     """
     timed = over_time(model, 1)
-    means = states @ timed.design[0].T + timed.obs_intercept[0]
+    means = product(states, timed.design[0].T) + timed.obs_intercept[0]
     return _filled(means, y, _gain(timed.obs_cov[0], ~np.isnan(y[0])))
 
 
@@ -41,7 +42,7 @@ def signal(model: Model, smoothed: Moments) -> tuple[Any, Any]:
     """Means (T, p) and covariances (T, p, p) of what is observed but for its noise, ``B x + d``."""
     timed = over_time(model, len(smoothed.means))
     means = (timed.design @ smoothed.means[:, :, None])[..., 0] + timed.obs_intercept
-    return means, timed.design @ smoothed.covs @ np.swapaxes(timed.design, -1, -2)
+    return means, product(timed.design, smoothed.covs, np.swapaxes(timed.design, -1, -2))
 
 
 def imputed(model: Model, y: Any, means: Any, covs: Any) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, trsm
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.composed.grouping import Group, zeros_for
@@ -60,8 +61,8 @@ def information_from(group: Group, run: Filtered, steps: int, shift: Any = None)
     C = _sums_of_products(Z, Z, zeros_for(group, (*lead, d, d)))
     if shift is None:
         pairs = [(value(x), value(y)) for x, y in zip(z, Z, strict=True) if x is not None]
-        shift = estimate(sum(x @ transposed(y) for x, y in pairs), value(C[-1]))
-    z = [None if x is None else x + shift @ y for x, y in zip(z, Z, strict=True)]
+        shift = estimate(sum(product(x, transposed(y)) for x, y in pairs), value(C[-1]))
+    z = [None if x is None else x + product(shift, y) for x, y in zip(z, Z, strict=True)]
     return Information(shift, z, _sums_of_products(z, Z, zeros_for(group, (*lead, rows - d, d))), C, steps)
 
 
@@ -69,7 +70,7 @@ def _sums_of_products(x: list[Any], y: list[Any], zero: Any) -> list[Any]:
     """The sums of ``x[i] y[i]ᵀ`` over the first t steps, for every t from 0 on; nothing where x is None."""
     sums = [zero]
     for each, other in zip(x, y, strict=True):
-        sums.append(sums[-1] if each is None else sums[-1] + each @ transposed(other))
+        sums.append(sums[-1] if each is None else sums[-1] + product(each, transposed(other)))
     return sums
 
 
@@ -84,7 +85,7 @@ def determined_after(group: Group, run: Filtered, least: float = 0.0) -> int | N
     for t, step in enumerate(run.observed):
         if step is not None:
             Z = value(step.z)[..., -d:, :]
-            C, count = C + Z @ transposed(Z), count + Z.shape[-1]
+            C, count = C + product(Z, transposed(Z)), count + Z.shape[-1]
             if count >= d and determined(C, variances, least).all():
                 return t + 1
     return None
@@ -100,4 +101,4 @@ def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:
     L = potrf(found.C[t])
     G = trsm(L, M)
     q = trsm(L, found.s[t], transpose=True, rightside=True)
-    return m + found.shift @ M - q @ G, P + transposed(G) @ G
+    return m + product(found.shift, M) - product(q, G), P + product(transposed(G), G)

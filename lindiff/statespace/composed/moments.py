@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.composed.augmented import Information, conditioned, information
 from lindiff.statespace.composed.grouping import (
@@ -36,7 +37,8 @@ def _filtered_fields(group: Group, name: str, method: str | None) -> tuple[Any, 
     states = run if known is None else _with_diffuse(run, known)
     forecasts, errors, covs = [], [], []
     for t, B in enumerate(group.design):
-        mean, cov = states.predicted[t] @ transposed(B), B @ states.predicted_cov[t] @ transposed(B)
+        mean = product(states.predicted[t], transposed(B))
+        cov = product(B, states.predicted_cov[t], transposed(B))
         if known is not None and t < known.steps:  # NaN, which gradients are not to go through
             mean, cov = np.full_like(value(mean), np.nan), np.full_like(value(cov), np.nan)
         level = group.obs_intercept[t]

@@ -11,6 +11,7 @@ import numpy as np
 
 from lindiff.core.arrays import placed, zeros_beside
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, trsm
 from lindiff.linalg._matrices import hermitian_part, transposed
 from lindiff.statespace.composed.grouping import Group, with_rows
@@ -70,14 +71,14 @@ def filtered(group: Group, name: str, method: str | None = None) -> Filtered:
             run.predicted_cov.append(P)
             step = _observed(group, places, m, P, t, name, roots)
             if step is not None:
-                m, P = m + step.z @ step.W, P - transposed(step.W) @ step.W
+                m, P = m + product(step.z, step.W), P - product(transposed(step.W), step.W)
                 P = P if roots is None else roots.substituted(P)
             run.state.append(m)
             run.cov.append(P)
             run.observed.append(step)
-            m, c = m @ transposed(A), group.state_intercept[t]
+            m, c = product(m, transposed(A)), group.state_intercept[t]
             m = m if c is None else m + c
-            P = hermitian_part(A @ P @ transposed(A)) + group.state_cov[t]
+            P = hermitian_part(product(A, P, transposed(A))) + group.state_cov[t]
             if roots is not None:
                 roots.predict(t)
                 P = roots.substituted(P)
@@ -116,11 +117,11 @@ def _observed(
     y = group.y[t][..., o]
     if group.diffuse:
         y = with_rows(y, zeros_beside(y, (group.diffuse, y.shape[-1]), y.dtype))
-    v = y - m @ transposed(B)
+    v = y - product(m, transposed(B))
     try:
         L, W = _factored(B, P, R) if roots is None else roots.observed(B, P, R, t, o)
     except np.linalg.LinAlgError as error:
-        S = value(B @ P @ transposed(B) + R)
+        S = value(product(B, P, transposed(B)) + R)
         if not np.all(np.isfinite(S)):
             raise OverflowError(_overflows(name, t, group, S)) from error
         raise np.linalg.LinAlgError(
@@ -132,8 +133,8 @@ def _observed(
 
 def _factored(B: Any, P: Any, R: Any) -> tuple[Any, Any]:
     """L and W."""
-    C = B @ P
-    S = C @ transposed(B) + R
+    C = product(B, P)
+    S = product(C, transposed(B)) + R
     L = potrf(S)
     pivots, variances = (np.diagonal(value(x), axis1=-2, axis2=-1) for x in (L, S))
     rounding = 10 * (B.shape[-2] + B.shape[-1]) * np.finfo(pivots.dtype).eps
@@ -188,13 +189,13 @@ def smoothed(group: Group, run: Filtered) -> Smoothed:
     identity = placed(np.eye(N.shape[-1], dtype=N.dtype), N)
     for t in reversed(range(len(run.state))):
         A, step = group.transition[t], run.observed[t]
-        r, N = r @ A, transposed(A) @ N @ A
+        r, N = product(r, A), product(transposed(A), N, A)
         if step is not None:
             X = trsm(step.L, step.design)
-            r = r + (step.z - r @ transposed(step.W)) @ X
-            J = identity - transposed(step.W) @ X
-            N = transposed(J) @ N @ J + transposed(X) @ X
+            r = r + product(step.z - product(r, transposed(step.W)), X)
+            J = identity - product(transposed(step.W), X)
+            N = product(transposed(J), N, J) + product(transposed(X), X)
         m, P = run.predicted[t], run.predicted_cov[t]
-        result.state.append(m + r @ P)
-        result.cov.append(P - hermitian_part(P @ N @ P))
+        result.state.append(m + product(r, P))
+        result.cov.append(P - hermitian_part(product(P, N, P)))
     return Smoothed(result.state[::-1], result.cov[::-1])

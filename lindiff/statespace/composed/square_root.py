@@ -16,6 +16,7 @@ from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential, Linear
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, value
+from lindiff.kernels.matmul import product
 from lindiff.linalg import gelqf_l, trsm
 from lindiff.linalg._matrices import transposed
 from lindiff.linalg.cholesky import potrf_pullback, potrf_pushforward
@@ -48,11 +49,11 @@ def solved_with_value(L: Any, C: Any, *, known: Any) -> Any:
     W = solved_with_value(L, C, known=known) if Variable in (type(L), type(C)) else known
 
     def pushforward(L_dot: Any, C_dot: Any) -> Any:
-        return trsm(L, C_dot - np.tril(L_dot) @ W)
+        return trsm(L, C_dot - product(np.tril(L_dot), W))
 
     def pullback(W_bar: Any) -> Any:
         C_bar = trsm(L, W_bar, transpose=True)
-        return -np.tril(C_bar @ transposed(W)), C_bar
+        return -np.tril(product(C_bar, transposed(W))), C_bar
 
     return W, Differential(pushforward, pullback)
 
@@ -78,7 +79,7 @@ class SquareRoots:
     def observed(self, B: Any, P: Any, R: Any, t: int, o: Any) -> tuple[Any, Any]:
         """L and W of the observed places o, and their derivatives by B, P and R."""
         noise, U = self.of_obs[t][..., o, :], self.U
-        loaded = value(B) @ U
+        loaded = product(value(B), U)
         top = _side_by_side(noise, loaded)
         below = _side_by_side(zeros_beside(U, (U.shape[-2], noise.shape[-1]), U.dtype), U)
         lead = top.shape[:-2]
@@ -89,17 +90,17 @@ class SquareRoots:
         if not np.all(pivots > rounding):
             raise np.linalg.LinAlgError("a combination of the observations has no variance")
         self.U = L[..., m:, m:]
-        C = with_value(B @ P, known=loaded @ transposed(U))
-        factor = factor_with_value(C @ transposed(B) + R, known=L[..., :m, :m])
+        C = with_value(product(B, P), known=product(loaded, transposed(U)))
+        factor = factor_with_value(product(C, transposed(B)) + R, known=L[..., :m, :m])
         return factor, solved_with_value(factor, C, known=transposed(L[..., m:, :m]))
 
     def predict(self, t: int) -> None:
         """From the state of step t to the next."""
-        self.U = gelqf_l(_side_by_side(value(self.group.transition[t]) @ self.U, self.of_state[t]))
+        self.U = gelqf_l(_side_by_side(product(value(self.group.transition[t]), self.U), self.of_state[t]))
 
     def substituted(self, P: Any) -> Any:
         """The covariance P of the state, with its value from the factor."""
-        return with_value(P, known=self.U @ transposed(self.U))
+        return with_value(P, known=product(self.U, transposed(self.U)))
 
 
 def _values(covs: list[Any]) -> list[Any]:

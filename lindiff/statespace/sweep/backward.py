@@ -20,6 +20,8 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
 
+from lindiff.kernels.matmul import product
+
 __all__ = ["restore"]
 
 # A variance of no more of the filter's than this has lost twelve bits, and may have lost twice as many.
@@ -55,7 +57,7 @@ def restore(
     if cov is None:
         M_f, X, cov = np.zeros((T, n, 0)), np.zeros((n, 0)), np.zeros((0, 0))
     else:
-        size = size + np.sum((M_f @ cov) * M_f, axis=2)
+        size = size + np.sum(product(M_f, cov) * M_f, axis=2)
     lost: Any = np.any(np.diagonal(V, axis1=1, axis2=2) < LOST * size, axis=1)
     if not lost.any():
         return
@@ -86,13 +88,13 @@ def _before(
     P_f: Any, A: Any, Q: Any, M_f: Any, V: Any, X: Any, cov: Any, bound: Any, unit: float
 ) -> tuple[Any, Any, Any]:
     """V and X of a step from those of the next one, and a bound of the errors from that of V there."""
-    J = _solved(A @ P_f @ A.T + Q, A @ P_f).T
-    G = np.eye(len(A)) - J @ A
-    D = G @ M_f
-    crossed = J @ X @ D.T
-    V = G @ P_f @ G.T + J @ (Q + V) @ J.T + crossed + crossed.T + D @ cov @ D.T
-    bound = np.abs(J) @ bound @ np.abs(J.T) + unit * np.abs(V)
-    return 0.5 * (V + V.T), J @ X + D @ cov, bound
+    J = _solved(product(A, P_f, A.T) + Q, product(A, P_f)).T
+    G = np.eye(len(A)) - product(J, A)
+    D = product(G, M_f)
+    crossed = product(J, X, D.T)
+    V = product(G, P_f, G.T) + product(J, Q + V, J.T) + crossed + crossed.T + product(D, cov, D.T)
+    bound = product(np.abs(J), bound, np.abs(J.T)) + unit * np.abs(V)
+    return 0.5 * (V + V.T), product(J, X) + product(D, cov), bound
 
 
 def _solved(P: Any, B: Any) -> Any:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.kernels.kalman import Sweep
+from lindiff.kernels.matmul import product
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace.diffuse import determined, well_determined
 from lindiff.statespace.sweep.backward import restore
@@ -90,8 +91,8 @@ class DiffuseSweep:
         M = m[:, self.units]
         solved = np.linalg.solve(self.info, np.concatenate([self.cross, M]).T)
         self.delta, self.gain = -solved[:, self.data], solved[:, k:]  # C⁻¹ Mᵀ
-        moved = M @ self.gain
-        m, self.start_cov = m[:, self.data] + M @ self.delta, P + 0.5 * (moved + moved.T)
+        moved = product(M, self.gain)
+        m, self.start_cov = m[:, self.data] + product(M, self.delta), P + 0.5 * (moved + moved.T)
         self.then = _sweep(
             *given, slice(head, None), m, self.start_cov, origin=head, block=plan.block, whole=plan.whole
         )
@@ -125,11 +126,11 @@ class DiffuseSweep:
         """The same from sweeps over these steps from diffuse states that are `delta` away."""
         m, P = begun[-1].after
         self.info = sum(sweep.gram[self.units] for sweep in begun)
-        self.cross = sum(sweep.gram[self.data] for sweep in begun) + delta.T @ self.info
+        self.cross = sum(sweep.gram[self.data] for sweep in begun) + product(delta.T, self.info)
         self.quad = sum(sweep.squares_from(delta) for sweep in begun)
         self.logdet = sum(sweep.logdet.sum() for sweep in begun)
         m = m.copy()
-        m[:, self.data] += m[:, self.units] @ delta
+        m[:, self.data] += product(m[:, self.units], delta)
         return m, P
 
     def pull(
@@ -148,12 +149,12 @@ class DiffuseSweep:
         of_start = True, of_covariances
         later, (r, N) = self.then.pull(quad_bar, nothing, logdet_bar, (*wanted[:5], *of_start, wanted[7]))
         m_bar, P_bar = later[5:7]
-        through = self.gain @ m_bar
+        through = product(self.gain, m_bar)
         cross_bar, beyond = cross_bar - through.T, 0
         if of_covariances:  # nothing else depends on it
-            onto = P_bar @ self.gain.T
-            info_bar = info_bar - through @ self.delta.T - self.gain @ onto
-            beyond = m_bar @ self.delta.T + 2 * onto + r @ cross_bar
+            onto = product(P_bar, self.gain.T)
+            info_bar = info_bar - product(through, self.delta.T) - product(self.gain, onto)
+            beyond = product(m_bar, self.delta.T) + 2 * onto + product(r, cross_bar)
         after = self._after(r, beyond), N
         first = self._pull_first(quad_bar, cross_bar, info_bar, logdet_bar, wanted, after)
         return tuple(self._joined(*parts) for parts in zip(range(len(first)), first, later, strict=True))
@@ -191,20 +192,20 @@ class DiffuseSweep:
         if self.then is None:
             M, V, _ = self.first.smooth()
             states, units = M[..., self.data], M[..., self.units]
-            V = V + units @ cov @ transposed(units)
-            self._restore(V, None, units[-1] @ cov, cov)
-            return states - units @ (cov @ self.cross.T), V
+            V = V + product(units, cov, transposed(units))
+            self._restore(V, None, product(units[-1], cov), cov)
+            return states - product(units, product(cov, self.cross.T)), V
         later, later_cov, (r, N) = self.then.smooth()
         head = self.given[-1]
         timed = zip(self.given[0][1:4:2], self.is_timed[1:4:2], strict=True)
         restore(later_cov, self.then.filtered_covariances(), *(x[head:] if cut else x for x, cut in timed))
-        cov = cov - self.gain @ N @ self.gain.T
-        M, V, _ = self.first.smooth((self._after(r, -N @ self.gain.T), N))
+        cov = cov - product(self.gain, N, self.gain.T)
+        M, V, _ = self.first.smooth((self._after(r, product(-N, self.gain.T)), N))
         states, units, others = M[..., self.data], M[..., self.units], M[..., self.units.stop :]
-        crossed = others @ transposed(units)
-        states = states + units @ (self.delta + self.gain @ r)
-        V = V + units @ cov @ transposed(units) + crossed + transposed(crossed)
-        self._restore(V, later_cov[0], self.gain.T - self.start_cov @ (N @ self.gain.T), cov)
+        crossed = product(others, transposed(units))
+        states = states + product(units, self.delta + product(self.gain, r))
+        V = V + product(units, cov, transposed(units)) + crossed + transposed(crossed)
+        self._restore(V, later_cov[0], self.gain.T - product(self.start_cov, product(N, self.gain.T)), cov)
         return np.concatenate([states, later]), np.concatenate([V, later_cov])
 
     def _restore(self, V: Any, after: Any, X: Any, cov: Any) -> None:

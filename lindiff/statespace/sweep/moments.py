@@ -10,6 +10,7 @@ import numpy as np
 
 from lindiff.core.variable import value
 from lindiff.kernels.kalman import Sweep
+from lindiff.kernels.matmul import product
 from lindiff.linalg import makediag
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace import composed
@@ -96,8 +97,8 @@ FILTERED = Quantities(_filtered, Sweeps.pull_filtered, _composed_filtered, whole
 def _predicted(covs: Any, A: Any, B: Any, Q: Any, R: Any, P: Any) -> tuple[Any, Any]:
     """Covariances of predicted states and of observations, from those (..., T, n, n) of filtered states."""
     start = np.broadcast_to(P[..., None, :, :], (*covs.shape[:-3], 1, *P.shape[-2:]))
-    predicted = np.concatenate([start, A @ covs @ transposed(A) + Q], axis=-3)
-    return predicted, B @ predicted[..., :-1, :, :] @ transposed(B) + _full(R)
+    predicted = np.concatenate([start, product(A, covs, transposed(A)) + Q], axis=-3)
+    return predicted, product(B, predicted[..., :-1, :, :], transposed(B)) + _full(R)
 
 
 def _full(R: Any) -> Any:
@@ -158,7 +159,7 @@ def _each_smoothed(sweeps: Any, s: Any, C: Any) -> tuple[Any, Any]:
         return states, V
     weights = np.linalg.solve(C, np.reshape(np.swapaxes(units, 1, 2), (S, d, T * n)))  # of δ - δ̂, as below
     weights = np.swapaxes(np.reshape(weights, (S, d, T, n)), 1, 2)
-    return states - (s[:, None, None] @ weights)[:, :, 0], V + transposed(units) @ weights
+    return states - product(s[:, None, None], weights)[:, :, 0], V + product(transposed(units), weights)
 
 
 def forecast_moments(system: System, steps: int, name: str) -> tuple[Any, ...]:
@@ -172,7 +173,7 @@ def forecast_moments(system: System, steps: int, name: str) -> tuple[Any, ...]:
     B, R, level = (of_steps(x, first, T) for x in (system.design, system.obs_cov, system.obs_intercept))
     states, covs = states[:, first:], covs[:, first:]
     mean = (B @ states[..., None])[..., 0]
-    return mean if level is None else mean + level, B @ covs @ transposed(B) + _full(R), states, covs
+    return mean if level is None else mean + level, product(B, covs, transposed(B)) + _full(R), states, covs
 
 
 # -- groups ------------------------------------------------------------------------------------------------
