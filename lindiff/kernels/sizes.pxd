@@ -41,8 +41,8 @@ cdef enum:
     # Plain loops in products of arrays of any strides (`matmul`), up to 9 x 9 matrices; BLAS above.
     MATMUL_LOOPS = 729
 
-    # Multiplications from which OpenBLAS may start threads for a product, of complex matrices first: from here
-    # on stacks of matrices, and those of two types of numbers, are not left to NumPy, whose threads these are.
+    # Multiplications from which OpenBLAS may start threads for a product, of complex matrices first: from
+    # here on stacks of matrices, and those of two types of numbers, are not left to NumPy and its threads.
     OF_THREADS = 1 << 16
 
     # Plain loops in the Kalman filter's products of contiguous matrices; BLAS above. It went from 1000 to 600

@@ -20,7 +20,6 @@ from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch, require_host
 from lindiff.linalg._matrices import adjoint, hermitian_part
-from lindiff.linalg.factors import solved
 from lindiff.rules._common import as_array
 from lindiff.scipy._drop_in import takes_lists
 from lindiff.scipy.linalg._arguments import is_plain
@@ -181,7 +180,7 @@ class Stein(Equation):
             T, U = schur(*of_one_dtype(a, least=np.float64))
             one = np.eye(T.shape[-1], dtype=T.dtype)
             try:
-                D = np.triu(2 * solved(T + one, np.broadcast_to(one, T.shape)), -1)
+                D = np.triu(2 * np.linalg.solve(T + one, np.broadcast_to(one, T.shape)), -1)
             except np.linalg.LinAlgError as error:
                 raise np.linalg.LinAlgError(f"{self.singular} (-1)") from error
             self.forms = (D, one - D, U)
@@ -397,7 +396,7 @@ def _matrix(x: Any) -> Any:
 
 def _left_divided(e: Any, x: Any) -> Any:
     """``e⁻¹ x``."""
-    return x if e is None else solved(e, x)
+    return x if e is None else np.linalg.solve(e, x)
 
 
 def _congruent(e: Any, X: Any) -> Any:
@@ -434,7 +433,7 @@ def _continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bo
     X = _continuous_are(a, b, q, r, e, s, balanced)
     Xe = X if e is None else product(X, e)
     G = product(adjoint(b), Xe) if s is None else product(adjoint(b), Xe) + adjoint(s)
-    K = solved(r, G)
+    K = np.linalg.solve(r, G)
     A = a - product(b, K)
     equation = Lyapunov(_left_divided(e, A))
     equation.singular = "solve_continuous_are: the closed loop has eigenvalues on the imaginary axis"
@@ -466,7 +465,7 @@ def _discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, balanced: bool
     """
     X = _discrete_are(a, b, q, r, e, s, balanced)
     G = product(adjoint(b), X, a) if s is None else product(adjoint(b), X, a) + adjoint(s)
-    K = solved(r + product(adjoint(b), X, b), G)
+    K = np.linalg.solve(r + product(adjoint(b), X, b), G)
     A = a - product(b, K)
     XA = product(X, A)
     Xe = X if e is None else product(X, e)
