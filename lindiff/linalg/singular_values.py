@@ -155,9 +155,9 @@ def pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
 def _pinv_pushforward(a: Any, P: Any, a_dot: Any) -> Any:
     """``-P a_dot P + P Pᴴ a_dotᴴ (I - a P) + (I - P a) a_dotᴴ Pᴴ P``; Golub & Pereyra (1973), eq. 4.12."""
     P_h, a_dot_h = adjoint(P), adjoint(a_dot)
-    beside = a_dot_h - product(a_dot_h, a, P)
-    along = product(a_dot_h, P_h, P)
-    return product(P, product(P_h, beside) - product(a_dot, P)) + along - product(P, product(a, along))
+    beside = a_dot_h - (a_dot_h @ a) @ P
+    along = a_dot_h @ P_h @ P
+    return P @ (P_h @ beside - a_dot @ P) + along - P @ (a @ along)
 
 
 def pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
@@ -168,22 +168,21 @@ def pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
 def _pinv_pullback(a: Any, P: Any, P_bar: Any) -> Any:
     """The adjoint of the pushforward, term by term."""
     P_h, P_bar_h = adjoint(P), adjoint(P_bar)
-    across = product(P_bar_h, P, P_h)
-    below = P_bar - product(P, product(a, P_bar))
-    beside = product(P, adjoint(below)) - product(P_bar, P_h)
-    return product(P_h, beside) + across - product(a, product(P, across))
+    across = P_bar_h @ P @ P_h
+    below = P_bar - P @ (a @ P_bar)
+    return P_h @ (P @ adjoint(below) - P_bar @ P_h) + across - a @ (P @ across)
 
 
 def solution_pushforward(a: Any, B: Any, X: Any, P: Any, a_dot: Any, B_dot: Any) -> Any:
     """``X_dot`` of ``X = P B``, ``P = a⁺`` among matrices of constant rank."""
-    along = product(adjoint(a_dot), product(adjoint(P), X))
-    change = B_dot - product(a_dot, X) + product(adjoint(P), product(adjoint(a_dot), B - product(a, X)))
-    return product(P, change) + along - product(P, product(a, along))
+    along = adjoint(a_dot) @ (adjoint(P) @ X)
+    change = B_dot - a_dot @ X + adjoint(P) @ (adjoint(a_dot) @ (B - a @ X))
+    return P @ change + along - P @ (a @ along)
 
 
 def solution_pullback(a: Any, B: Any, X: Any, P: Any, X_bar: Any) -> tuple[Any, Any]:
     """``a_bar, B_bar`` of ``X = P B``: ``B_bar = Pᴴ X_bar``."""
-    B_bar = product(adjoint(P), X_bar)
-    beside = X_bar - product(P, product(a, X_bar))
-    a_bar = product(B - product(a, X), adjoint(product(P, B_bar))) - product(B_bar, adjoint(X))
-    return a_bar + product(adjoint(P), X, adjoint(beside)), B_bar
+    B_bar = adjoint(P) @ X_bar
+    beside = X_bar - P @ (a @ X_bar)
+    a_bar = -(B_bar @ adjoint(X)) + (B - a @ X) @ adjoint(P @ B_bar) + (adjoint(P) @ X) @ adjoint(beside)
+    return a_bar, B_bar

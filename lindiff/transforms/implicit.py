@@ -26,7 +26,6 @@ from lindiff.core.variable import (
     traces_of,
     value,
 )
-from lindiff.linalg.factors import lu_factor, solved
 from lindiff.transforms._transformed import transformed
 from lindiff.transforms.jacobian import is_complex, jacobian
 from lindiff.transforms.linearize import linear_operator, linearize
@@ -363,7 +362,7 @@ class _Solution:
             largest = np.max(np.abs(A), axis=axis, keepdims=True)
             A = A / np.where(largest == 0, 1.0, largest)
         try:
-            inverse = lu_factor(A).inv() if type(A) is np.ndarray else np.linalg.inv(A)
+            inverse = np.linalg.inv(A)
         except np.linalg.LinAlgError:
             return np.inf
         return _norm(A) * _norm(inverse)
@@ -393,7 +392,7 @@ class _Solution:
                 f"{float(self.condition):.2g}): the solution is no smooth function of the arguments there (a "
                 "double root, a flat or degenerate minimum)"
             )
-        return solved(A, b)
+        return np.linalg.solve(A, b)
 
     def solve_without_matrix(self, b: Any, adjoint: bool) -> Any:
         """Solve with ∂r/∂x as an operator; itself an implicit function of all it is given, to any order."""

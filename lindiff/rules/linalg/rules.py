@@ -6,25 +6,21 @@ import functools
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.linalg._linalg import EigResult, QRResult
 
 from lindiff.core.differential import Differential
 from lindiff.core.registry import composed, rule
 from lindiff.core.variable import Variable, value
-from lindiff.kernels import gesdd
-from lindiff.kernels.matmul import product
 from lindiff.linalg import factors
 from lindiff.linalg._backend import failing_as
 from lindiff.linalg._complement import with_beyond, without_beyond
 from lindiff.linalg._degeneracy import without_defect, without_dependence, without_split
 from lindiff.linalg._equal_eigenvalues_of_any import EqualEigenvaluesOfAny
 from lindiff.linalg._factored import LU, factored
-from lindiff.linalg._matrices import EIGHTH_ROOT, adjoint, conj, transposed
+from lindiff.linalg._matrices import EIGHTH_ROOT, adjoint, conj
 from lindiff.linalg._one_triangle import symmetric_from
 from lindiff.linalg.diagonals import extractdiag
 from lindiff.linalg.eigenvectors import eig_pullback, eig_pushforward
-from lindiff.linalg.factors import solved
 from lindiff.linalg.lq import gelqf_l_pullback, gelqf_pullback, gelqf_pushforward
 from lindiff.linalg.singular_values import (
     pinv_pullback,
@@ -44,10 +40,6 @@ from lindiff.rules.linalg.matrix_arguments import (
 
 # In NumPy 2.0, the condition number of a complex matrix is complex (with zero imaginary part) in some norms.
 COMPLEX_COND = np.linalg.cond(np.eye(1, dtype=complex), 1).dtype.kind == "c"
-
-# Since NumPy 2.5 eigenvalues are complex, even if all of them are real.
-ALWAYS_COMPLEX = np.linalg.eig(np.eye(1))[0].dtype.kind == "c"
-LARGE = 64  # order from which threads may compute
 
 
 # -- solves ----------------------------------------------------------------------------------------------
@@ -73,26 +65,14 @@ def solve(a: Any, b: Any) -> Any:
 # -- eigenvalues -----------------------------------------------------------------------------------------
 
 
-def _eigenvectors(a: Any) -> Any:
-    """``np.linalg.eig``, of large plain matrices by SciPy's LAPACK, which takes the BLAS of the kernels."""
-    large = type(a) is np.ndarray and a.ndim == 2 and len(a) == a.shape[1] >= LARGE and a.dtype.char in "dD"
-    if not large or not np.all(np.isfinite(a)):
-        return np.linalg.eig(a)
-    w, V = scipy.linalg.eig(a, check_finite=False)
-    if a.dtype.kind == "c" or np.any(w.imag):
-        return w, V
-    dtype = complex if ALWAYS_COMPLEX else float
-    return w.real.astype(dtype, copy=False), V.real.astype(dtype, copy=False)
-
-
 @rule(np.linalg.eig)
 def eig(a: Any) -> Any:
     with failing_as("np.linalg.eig"):
-        w, V = _eigenvectors(a)
+        w, V = np.linalg.eig(a)
     values = EqualEigenvaluesOfAny.of(a, w, V, "eig")
 
     def pushforward(a_dot: Any) -> Any:
-        w_dot, V_dot = eig_pushforward(w, V, solved(V, product(a_dot, V)), "eig")
+        w_dot, V_dot = eig_pushforward(w, V, np.linalg.solve(V, a_dot @ V), "eig")
         return w_dot if values is None else values.pushforward(a_dot), V_dot
 
     def pullback(bars: tuple[Any, Any]) -> Any:
@@ -100,7 +80,7 @@ def eig(a: Any) -> Any:
         if values is not None and w_bar is not None:
             a_bar = values.pullback(w_bar)
             return a_bar if V_bar is None else a_bar + pullback((None, V_bar))
-        return solved(adjoint(V), product(eig_pullback(w, V, w_bar, V_bar, "eig"), adjoint(V)))
+        return np.linalg.solve(adjoint(V), eig_pullback(w, V, w_bar, V_bar, "eig") @ adjoint(V))
 
     result = EigResult(w if values is None else values.w, V)
     return result, Differential(pushforward, pullback, symbolic_zeros=True)
@@ -110,19 +90,19 @@ def eig(a: Any) -> Any:
 def eigvals(a: Any) -> Any:
     """``w_dot = diag(V⁻¹ a_dot V)``."""
     with failing_as("np.linalg.eigvals"):
-        w, V = _eigenvectors(a)
+        w, V = np.linalg.eig(a)
     values = EqualEigenvaluesOfAny.of(a, w, V, "eigvals")
     if values is not None:
         return values.w, Differential((values.pushforward,), (values.pullback,))
 
     def pushforward(a_dot: Any) -> Any:
         without_defect(w, V, "eigvals")
-        return extractdiag(solved(V, product(a_dot, V)))
+        return extractdiag(np.linalg.solve(V, a_dot @ V))
 
     def pullback(w_bar: Any) -> Any:
         without_defect(w, V, "eigvals")
         without_split(w_bar, w, "eigvals")
-        return solved(adjoint(V), w_bar[..., :, None] * adjoint(V))
+        return np.linalg.solve(adjoint(V), w_bar[..., :, None] * adjoint(V))
 
     return w, Differential(pushforward, pullback)
 
@@ -169,7 +149,7 @@ def qr(a: Any, mode: Any = "reduced") -> Any:
     def pushforward(a_dot: Any) -> Any:
         Q_dot, R_dot = _tall_qr_pushforward(inner, R1, a_dot[..., :k])
         if m < n:
-            right = product(adjoint(Q_dot), a2) + product(adjoint(Q), a_dot[..., k:])
+            right = adjoint(Q_dot) @ a2 + adjoint(Q) @ a_dot[..., k:]
             R_dot = np.concatenate([R_dot, right], axis=-1)
         if mode == "r":
             return R_dot
@@ -187,10 +167,10 @@ def qr(a: Any, mode: Any = "reduced") -> Any:
             a1_bar = _tall_qr_pullback(inner, R1, Q_bar, R_bar)
             return a1_bar if m >= n else np.concatenate([a1_bar, np.zeros_like(a2)], axis=-1)
         R2_bar = R_bar[..., k:]
-        from_right = product(a2, adjoint(R2_bar))
+        from_right = a2 @ adjoint(R2_bar)
         Q_bar = from_right if Q_bar is None else Q_bar + from_right
         a1_bar = _tall_qr_pullback(inner, R1, Q_bar, R_bar[..., :k])
-        return np.concatenate([a1_bar, product(Q, R2_bar)], axis=-1)
+        return np.concatenate([a1_bar, Q @ R2_bar], axis=-1)
 
     result = R if mode == "r" else QRResult(Q, R)
     return result, Differential((pushforward,), (pullback,), symbolic_zeros=True)
@@ -217,16 +197,6 @@ def _tall_r(a: Any) -> Any:
 # -- least squares ---------------------------------------------------------------------------------------
 
 
-def _plain_pinv(a: Any, rcond: Any) -> Any:
-    """As NumPy has it; of plain real matrices by the kernel, in double as there."""
-    if type(a) is not np.ndarray or a.dtype.char not in "fd" or a.size == 0:
-        return np.linalg.pinv(a, rcond)
-    U, s, Vh = (x.astype(a.dtype, copy=False) for x in gesdd(a.astype(float, copy=False)))
-    counts = s > np.asarray(rcond)[..., None] * s[..., :1]
-    inverse = np.where(counts, 1 / np.where(counts, s, 1), 0).astype(s.dtype)
-    return product(transposed(Vh), inverse[..., None] * transposed(U))
-
-
 @composed(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     check_stacked(a, "pinv")
@@ -246,8 +216,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
 def _pinv(a: Any, rcond: Any) -> Any:
     """The pseudoinverse among matrices of constant rank."""
     check_finite(a, "pinv")
-    with failing_as("np.linalg.pinv"):
-        P = _plain_pinv(a, rcond)
+    P = np.linalg.pinv(a, rcond)
     return P, Differential(
         (lambda a_dot: pinv_pushforward(a, P, a_dot),), (lambda P_bar: pinv_pullback(a, P, P_bar),)
     )
@@ -277,18 +246,18 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
             return np.linalg.pinv(a, _cut_after(int(rank), value(s)))
         U, s_of_a, Vh = decomposition()
         kept = slice(int(rank))
-        return product(adjoint(Vh[kept]) / s_of_a[kept], adjoint(U[:, kept]))
+        return (adjoint(Vh[kept]) / s_of_a[kept]) @ adjoint(U[:, kept])
 
     def pushforward(a_dot: Any, b_dot: Any, _: Any = None) -> Any:
         P = pseudoinverse()
         B_dot = b_dot[:, None] if vector else b_dot
         X_dot = solution_pushforward(a, B, X, P, a_dot, B_dot)
         if has_residuals:
-            residuals_dot = 2 * np.sum(conj(B - product(a, X)) * (B_dot - product(a_dot, X)), axis=0)
+            residuals_dot = 2 * np.sum(conj(B - a @ X) * (B_dot - a_dot @ X), axis=0)
         else:
             residuals_dot = np.zeros_like(residuals)
         U, _s, Vh = decomposition()
-        s_dot = np.sum(conj(U) * product(a_dot, adjoint(Vh)), axis=-2)
+        s_dot = np.sum(conj(U) * (a_dot @ adjoint(Vh)), axis=-2)
         return X_dot[:, 0] if vector else X_dot, np.real(residuals_dot), None, np.real(s_dot)
 
     def pullback(bars: Any) -> Any:
@@ -298,9 +267,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
             X_bar = x_bar[:, None] if vector else x_bar
             a_bar, B_bar = solution_pullback(a, B, X, pseudoinverse(), X_bar)
         if residuals_bar is not None and has_residuals:
-            Y = 2 * (B - product(a, X)) * residuals_bar
+            Y = 2 * (B - a @ X) * residuals_bar
             B_bar = B_bar + Y
-            a_bar = a_bar - product(Y, adjoint(X))
+            a_bar = a_bar - Y @ adjoint(X)
         if s_bar is not None:
             U, _s, Vh = decomposition()
             a_bar = a_bar + svdvals_pullback(U, s, Vh, s_bar, "lstsq")

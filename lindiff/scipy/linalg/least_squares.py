@@ -12,7 +12,6 @@ from lindiff._docstrings import documented_like
 from lindiff.core.arrays import zeros_beside
 from lindiff.core.differential import Differential
 from lindiff.core.variable import value
-from lindiff.kernels.matmul import product
 from lindiff.linalg._backend import operator
 from lindiff.linalg._batches import over_batch
 from lindiff.linalg._matrices import adjoint, largest, mirrored
@@ -70,7 +69,7 @@ def _plain(function: Callable[..., Any], decomposed: Callable[..., Any]) -> Call
         if atol < 0 or rtol < 0:
             raise ValueError(f"atol and rtol must not be negative, got {atol} and {rtol}")
         counts = np.abs(w) > atol + rtol * largest(np.abs(w), axis=-1, keepdims=True)
-        P = product(X * _reciprocals(w, counts)[..., None, :], Y)
+        P = (X * _reciprocals(w, counts)[..., None, :]) @ Y
         return (P, np.sum(counts, axis=-1)) if return_rank else P
 
     return pseudoinverse
@@ -205,7 +204,7 @@ def _known_svdvals(a: Any, svd: Any = None) -> Any:
     return s, svdvals_differential(U, s, Vh, "svdvals")
 
 
-@operator(lambda a, B, P: product(P, B))
+@operator(lambda a, B, P: P @ B)
 def _solution(a: Any, B: Any, P: Any = None) -> Any:
     """``X = a⁺ B`` with the known plain pseudoinverse P."""
     X = _solution(a, B, P=P)
@@ -281,12 +280,12 @@ def lstsq(
     U, s, Vh = np.linalg.svd(value(a), full_matrices=False)
     cutoff = float(np.finfo(s.dtype).eps) if cond is None or cond < 0 else cond
     counts = s > cutoff * largest(s, axis=-1, keepdims=True)
-    P = product(adjoint(Vh) * _reciprocals(s, counts)[..., None, :], adjoint(U))
+    P = (adjoint(Vh) * _reciprocals(s, counts)[..., None, :]) @ adjoint(U)
     X = _solution(a, B, P=P)
     ranks = np.sum(counts, axis=-1)
     residues = zeros_beside(a, (*batch, 0), a.dtype)
     if driver != "gelsy" and m > n and np.all(ranks == n):
-        residues = _squares(B - product(a, X))
+        residues = _squares(B - a @ X)
         residues = residues[..., 0] if vector else residues
     rank = ranks if batch else int(ranks)
     singular_values = None if driver == "gelsy" else _known_svdvals(a, svd=(U, s, Vh))
