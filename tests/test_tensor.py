@@ -1493,3 +1493,11 @@ def test_sums_in_entries_are_no_entries():
         assert tracemalloc.get_traced_memory()[1] < 100 * 8 * 40**3
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("m", [3, 4])
+def test_entries_of_sums_that_integers_leave_out(m):
+    f = ld.tensor("f = s*s*(sum[i | n <= m] z[i + n])", ranges={"i": 2})
+    args = {"s": np.array(2.0), "z": np.arange(6.0 - (m == 3))}
+    entry = f.jacobian("s")(*(args[name] for name in f.arguments), n=4, m=m)
+    assert entry.toarray() == (0.0 if m == 3 else 4.0 * (4 + 5))

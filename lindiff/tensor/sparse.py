@@ -112,7 +112,8 @@ class _Sums:
         if not summed or not known.keys() >= {*free}:
             return given
         sizes = tuple(known[k] for k in free)
-        inside = [c for c in given.conditions if c.names & summed]
+        # conditions of integers alone say whether anything is read
+        inside = [c for c in given.conditions if c.names & summed or not c.names & {*given.indices}]
         others = [c for c in given.conditions if not c.names & summed]
         outer, narrow = {*given.indices} - summed, {*others}.difference(box_of(free, sizes))
         if any(c.names & outer for c in inside) or any(c.names & {*free} for c in narrow):
