@@ -264,3 +264,31 @@ def test_a_seasonal_likelihood_at_the_unit_circle():
     model = statespace.sarima([0.8], [-0.99], 0.2, period=12, seasonal_ar=[0.99999], seasonal_ma=[-0.9])
     by_process = statespace.loglikelihood(y, model)
     assert statespace.loglikelihood(y, *model) == pytest.approx(by_process, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("ar", "ma", "steps", "expected"),
+    [  # the first by mpmath with 50 digits, others by the square roots of covariances
+        ([0.9], [3.0, 3.0, 1.0], 3000, -4277.9403),
+        ([0.9], [3.0, 3.0, 1.0], 1000, None),
+        ([0.99], [4.0, 6.0, 4.0, 1.0], 400, None),
+        ([0.9], [2.0, 3.0, 2.0, 1.0], 1000, None),
+    ],
+)
+def test_moving_averages_with_several_roots_at_one_place_of_the_unit_circle(ar, ma, steps, expected):
+    """What is rounded at the start grows with a power of the steps."""
+    count = len(ma)
+    noise = np.convolve(np.random.default_rng(1).normal(size=steps + count), [1, *ma])[count : steps + count]
+    y = np.zeros(steps)
+    for t in range(steps):
+        y[t] = noise[t] + ar[0] * (y[t - 1] if t else 0.0)
+    model = statespace.arma(ar, ma, 1.0)
+    if expected is None:
+        expected = statespace.loglikelihood(y, *model, method="square_root")
+    found = statespace.loglikelihood(y, model)
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+    assert found == statespace.loglikelihood(y, *model)  # by the sweep
+    usual = statespace.arma(ar, [0.5, 0.2], 1.0)
+    np.testing.assert_allclose(
+        statespace.loglikelihood(y, usual), statespace.loglikelihood(y, *usual), rtol=1e-10
+    )

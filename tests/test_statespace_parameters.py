@@ -575,3 +575,35 @@ def test_columns_of_one_name():
     model = statespace.Model(np.eye(2), np.eye(2), np.eye(2), np.eye(2), diffuse=True)
     with pytest.raises(ValueError, match="several columns of one name"):
         statespace.Analysis(model, y)
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e7, 1e12])
+def test_robust_standard_errors_in_other_units(unit):
+    walk = np.cumsum(np.random.default_rng(0).normal(size=60))
+
+    def build(mean, ar, innovation_var):
+        return statespace.arma(ar, (), innovation_var)._replace(obs_intercept=mean * np.ones(1))
+
+    options = {
+        "start": {"mean": 0.0, "ar": [0.5], "innovation_var": None},
+        "transforms": {"ar": "stationary"},
+        "cov_type": "robust",
+        "progress": False,
+    }
+    expected = statespace.fit(build, walk, **options).standard_errors
+    found = statespace.fit(build, walk * unit, **options).standard_errors
+    for name, of_name in {"mean": unit, "ar": 1.0, "innovation_var": unit**2}.items():
+        np.testing.assert_allclose(found[name] / of_name, expected[name], rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [95, 2, 0.0, 1.0, -0.05])
+def test_levels_that_are_no_probabilities(alpha):
+    found = statespace.fit(local_level, np.cumsum(np.random.default_rng(0).normal(size=50)), progress=False)
+    for call in (
+        found.interval,
+        found.to_frame,
+        found.summary,
+        lambda alpha: found.profile_interval("level_var", alpha),
+    ):
+        with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+            call(alpha)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lindiff as ld
+from lindiff import statespace
 from lindiff.kernels import Sweep
 
 loglikelihood = ld.statespace.loglikelihood
@@ -198,3 +199,39 @@ def test_an_interrupted_pull_leaves_no_damage():
             np.testing.assert_array_equal(pull(1.0), expected)
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9, 1e12, 1e18])
+def test_derivatives_by_variances_in_other_units(scale):
+    """Tangents of a small number are not those of the largest one of its array."""
+    rng = np.random.default_rng(0)
+    y, x = np.cumsum(rng.normal(size=60)), 1 + 0.3 * rng.normal(size=60)
+
+    def by(coef_var, scale=scale, **options):
+        model = statespace.local_level(1.0, 0.5) + statespace.regression(x * scale, coef_var / scale**2)
+        return statespace.loglikelihood(y, *model, **options)
+
+    def of_small(c, **options):
+        model = statespace.local_level(1.0, 0.5) + statespace.regression(x * scale, c)
+        return statespace.loglikelihood(y, *model, **options)
+
+    small = 0.01 / scale**2
+    slope = ld.grad(by)(0.01, 1.0)
+    np.testing.assert_allclose(ld.jvp(of_small, (small,), (1.0,))[1] / scale**2, slope, rtol=1e-8)
+    expected = ld.hessian(lambda c: by(c, 1.0, method="composed"))(0.01)
+    for second in (ld.hessian(of_small)(small), ld.grad(ld.grad(of_small))(small)):
+        np.testing.assert_allclose(second / scale**4, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e-10, 1e-20])
+def test_derivatives_by_a_variance_of_zero(unit):
+    one, z = np.eye(1), np.cumsum(np.random.default_rng(0).normal(size=60))
+
+    def f(q, unit=unit, **options):
+        return statespace.loglikelihood(
+            z * unit, one, one, q * unit**2 * one, unit**2 * one, diffuse=True, **options
+        )
+
+    assert_allclose = np.testing.assert_allclose
+    assert_allclose(ld.jvp(f, (0.0,), (1.0,))[1], ld.grad(f)(0.0, 1.0), rtol=1e-10)
+    assert_allclose(ld.hessian(f)(0.0), ld.hessian(lambda q: f(q, 1.0, method="composed"))(0.0), rtol=1e-8)

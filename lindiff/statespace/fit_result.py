@@ -13,7 +13,7 @@ from scipy.stats import norm
 from lindiff import _tables
 from lindiff.scipy.optimize._flat import Flat, jacobian_matrix
 from lindiff.scipy.optimize._running import Gains, Running, gains_of
-from lindiff.statespace.answers import Analysis, Section, Summary
+from lindiff.statespace.answers import Analysis, Section, Summary, check_alpha
 from lindiff.statespace.posterior import Posterior
 from lindiff.statespace.problem import Problem, labels_of
 from lindiff.statespace.profile import profile_interval
@@ -147,7 +147,7 @@ class FitResult(Analysis):
         Wald's: estimates of variances near zero are not distributed as these take it, and bounds may be below
         zero.
         """
-        width = norm.isf(alpha / 2)
+        width = norm.isf(check_alpha(alpha) / 2)
         return {
             name: (np.asarray(x) - width * self.standard_errors[name], x + width * self.standard_errors[name])
             for name, x in self.params.items()
@@ -363,7 +363,7 @@ class FitResult(Analysis):
         x, errors = form.flat(self.params), form.flat(self.standard_errors)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = x / errors
-        width = norm.isf(alpha / 2) * errors
+        width = norm.isf(check_alpha(alpha) / 2) * errors
         return np.stack([x, errors, z, 2 * norm.sf(np.abs(z)), x - width, x + width], axis=1)
 
     def _repr_html_(self) -> str:

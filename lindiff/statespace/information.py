@@ -84,7 +84,9 @@ def _sandwiched(problem: Problem, free: Any, half: Any, scores: Any) -> Any:
     """
     J = jacobian_matrix(problem.constrain, free, problem.form)
     inside, known = np.isfinite(problem.form.flat(free)), np.isfinite(half).all(axis=1)
-    W = np.linalg.lstsq(J[np.ix_(known, inside)], half[known], rcond=None)[0]
+    J = J[np.ix_(known, inside)]
+    units = np.maximum(np.max(np.abs(J), axis=1, initial=0.0), np.finfo(float).tiny)[:, None]  # of parameters
+    W = np.linalg.lstsq(J / units, half[known] / units, rcond=None)[0]
     found = np.full((len(half), len(scores)), np.nan)
     found[known] = product(half[known], product(scores[:, inside], W).T)
     return found

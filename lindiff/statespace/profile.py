@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
+from lindiff.statespace.answers import check_alpha
 from lindiff.statespace.maximum import FAILURES, Search, searched
 from lindiff.statespace.problem import Problem
 
@@ -46,7 +47,7 @@ def profile_interval(
     ``2 (ℓ(θ̂) - ℓ_p(θ))`` is compared with the quantile of χ²(1): Venzon & Moolgavkar (1988), "A method for
     computing profile-likelihood-based confidence intervals".  Each value of the profile is a search.
     """
-    drop, begun = 0.5 * float(chi2.isf(alpha, 1)), problem
+    drop, begun = 0.5 * float(chi2.isf(check_alpha(alpha), 1)), problem
 
     def fallen(x: float) -> float:
         """How much farther than allowed the profile is below its top at this unconstrained number."""

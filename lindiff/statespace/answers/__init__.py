@@ -13,7 +13,7 @@ Every line imports only from lines above it::
 """
 
 from lindiff.statespace.answers.analysis import Analysis, Forecast, ResidualTests
-from lindiff.statespace.answers.bands import Band
+from lindiff.statespace.answers.bands import Band, check_alpha
 from lindiff.statespace.answers.contributions import ComponentBands
 from lindiff.statespace.answers.disturbances import Disturbances
 from lindiff.statespace.answers.labels import labelled, own
@@ -30,6 +30,7 @@ __all__ = [
     "ResidualTests",
     "Section",
     "Summary",
+    "check_alpha",
     "labelled",
     "own",
 ]

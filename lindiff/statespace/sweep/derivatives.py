@@ -45,6 +45,7 @@ __all__ = [
 
 # h x_dot is so small beside x that its square vanishes in double precision, in which tangents are computed.
 STEP = 1e-20
+FARTHEST = 1e60  # by which that may be smaller than for the largest numbers
 ARRAYS = 8  # of a system,
 TRANSITION, STATE_COV = 1, 3  # among these
 
@@ -186,17 +187,42 @@ def _has_complex_sweeps(plan: Plan, arrays: tuple[Any, ...], others: tuple[Any, 
 
 
 def complex_step(arrays: tuple[Any, ...], arrays_dot: tuple[Any, ...]) -> Any:
-    """h, for tangents of any size; where the arrays are."""
-    pairs = zip(arrays, arrays_dot, strict=True)
-    ratios = [_largest(x_dot) / _or_one(_largest(x)) for x, x_dot in pairs if x_dot is not None]
-    return STEP / _or_one(reduce(np.maximum, ratios)) if ratios else STEP
+    """h, for tangents of any size; where the arrays are.
+
+    It is small beside each number that moves, as variances of one array may have all kinds of units, and for
+    a zero beside the smallest numbers there are.
+    """
+    pairs = [(x, x_dot) for x, x_dot in zip(arrays, arrays_dot, strict=True) if x_dot is not None and x.size]
+    if not pairs:
+        return STEP
+    smallest = reduce(np.minimum, (_smallest(x) for x in arrays if x is not None and x.size))
+    largest = reduce(np.maximum, (_largest(x_dot) / _or_one(_largest(x)) for x, x_dot in pairs))
+    moved = reduce(np.maximum, (_moved_part(x, x_dot, smallest) for x, x_dot in pairs))
+    return STEP / _or_one(np.minimum(moved, FARTHEST * largest))
+
+
+def _moved_part(x: Any, x_dot: Any, smallest: Any) -> Any:
+    """The largest of tangents beside their numbers; zeros count as the smallest number of their array, or as
+    the given one."""
+    sizes, own = _sizes(x), _smallest(x)
+    own = np.where(np.isfinite(own), own, np.where(np.isfinite(smallest), smallest, 1.0))
+    return np.max(_sizes(x_dot) / np.where(sizes > 0, sizes, own)).astype(np.float64)
+
+
+def _sizes(x: Any) -> Any:
+    """Of numbers; missing ones have none."""
+    sizes = np.abs(x)
+    return np.where(np.isnan(sizes), 0, sizes)
 
 
 def _largest(x: Any) -> Any:
-    """The largest size among its numbers; missing data are none."""
-    sizes = np.abs(x)
-    largest = np.max(np.where(np.isnan(sizes), 0, sizes)) if sizes.size else np.sum(sizes)
-    return largest.astype(np.float64)
+    return np.max(_sizes(x)).astype(np.float64)
+
+
+def _smallest(x: Any) -> Any:
+    """The smallest size but zero; infinite where there is none."""
+    sizes = _sizes(x)
+    return np.min(np.where(sizes > 0, sizes, np.inf)).astype(np.float64)
 
 
 def _or_one(x: Any) -> Any:

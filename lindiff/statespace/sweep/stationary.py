@@ -48,7 +48,7 @@ def arma_loglikelihood(
 
     Notes
     -----
-    Some 9 max(p, q + 1) flops a step, and 2/3 max(p, q + 1)³ before the first; the gradient takes as much
+    Some 14 max(p, q + 1) flops a step, and 2/3 max(p, q + 1)³ before the first; the gradient takes as much
     twice again.  Brockwell & Davis (1991), Time Series: Theory and Methods, section 3.3, for autocovariances.
     """
     arrays = y, ar, ma, innovation_var
