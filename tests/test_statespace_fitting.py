@@ -683,3 +683,19 @@ def test_by_a_program_errors_are_those_of_the_function(level):
         fit_level(level, lambda level_var, obs_var: level_var, program=True)
     with pytest.raises(ZeroDivisionError):
         fit_level(level, lambda level_var, obs_var: 1 / 0, program=True)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+@pytest.mark.parametrize("raises", [False, True])
+def test_searches_that_end_beside_parameters_without_a_likelihood(seed, raises):
+    rng = np.random.default_rng(seed)
+    y = np.cumsum(rng.normal(size=100)) + rng.normal(size=100)
+
+    def build(level_var, obs_var):
+        if level_var > 0.5 and raises:
+            raise ValueError("too large")
+        return statespace.local_level(level_var if level_var <= 0.5 else np.nan, obs_var)
+
+    found = statespace.fit(build, y, start={"level_var": 0.1, "obs_var": 1.0}, progress=False)
+    assert not found.search.success
+    assert any("did not converge" in note and "may rise by about" in note for note in found.notes)

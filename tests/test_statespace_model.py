@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from statespace_reference import random_model, symmetric
 
 import lindiff as ld
+from lindiff import statespace
 from lindiff.statespace import (
     Model,
     forecast,
@@ -303,3 +304,29 @@ def test_models_without_states():
     zero = np.zeros((1, 1))
     found = loglikelihood(np.ones(9), zero, zero, zero, np.eye(1), np.zeros(1), zero)
     assert_allclose(found, -4.5 * (np.log(2 * np.pi) + 1))
+
+
+def test_functions_of_arrays_take_models():
+    model, y = statespace.local_level(1.0, 0.5), np.cumsum(np.random.default_rng(0).normal(size=20))
+    for function, before, options in [
+        (kalman_filter, (y,), {}),
+        (kalman_smoother, (y,), {}),
+        (forecast, (3, y), {}),
+        (simulate_smoother, (y,), {"rng": 0}),
+        (statespace.simulate, (5,), {"rng": 0}),
+    ]:
+        if function is statespace.simulate:
+            model = model._replace(initial_state=np.zeros(1), initial_state_cov=np.eye(1), diffuse=None)
+        found, expected = function(*before, model, **options), function(*before, *model, **options)
+        for x, other in zip(found, expected, strict=True):
+            assert_array_equal(x, other)
+        with pytest.raises(TypeError, match="a Model has all arrays: give none beside it"):
+            function(*before, model, np.eye(1), **options)
+        with pytest.raises(TypeError, match="a Model has all arrays: give none beside it"):
+            function(*before, model, diffuse=True, **options)
+
+
+@pytest.mark.parametrize("made", [lambda m: 2 * m, lambda m: m * 2, lambda m: (1, *m)[:1] + m])
+def test_models_are_no_tuples_in_arithmetic(made):
+    with pytest.raises(TypeError, match=r"^Model: "):
+        made(statespace.local_level(1.0, 0.5))

@@ -132,7 +132,8 @@ def _is_variance(build: Callable[..., Any], trial: dict[str, Any], name: str) ->
             continue
         one, two, three = (on_host(value(x)) for x in (one, two, three))
         growth = two - one
-        if not np.allclose(three - two, growth, rtol=1e-9, atol=1e-12 * np.max(np.abs(three), initial=0)):
+        size = np.max(np.abs(three), initial=0)
+        if not np.isfinite(size) or not np.allclose(three - two, growth, rtol=1e-9, atol=1e-12 * size):
             return False
         if not _is_semidefinite(growth):
             return False

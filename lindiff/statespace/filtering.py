@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import canonical, check_method
+from lindiff.statespace.model import canonical, check_method, takes_models
 
 __all__ = ["FilterResult", "kalman_filter"]
 
@@ -40,6 +40,7 @@ class FilterResult(NamedTuple):
     forecast_error_cov: Any
 
 
+@takes_models
 def kalman_filter(
     y: Any,
     transition: Any,

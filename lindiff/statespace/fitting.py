@@ -19,6 +19,9 @@ from lindiff.statespace.transforms import Transform
 
 __all__ = ["fit"]
 
+# What Newton's next step may gain where a search has ended beside what has no likelihood, and be told of.
+NOTICEABLE = 1e-2
+
 
 def fit(
     build: Callable[..., Model | NonlinearModel],
@@ -209,6 +212,8 @@ def _of_the_search(search: Any, missing: float, likelihood: Likelihood) -> tuple
     search.nit, search.nfev = likelihood.iterations, likelihood.evaluations
     if missing < SEEN:
         search.success, search.message = True, "Newton's next step gains nothing"
+    elif likelihood.failure and NOTICEABLE < missing < np.inf:
+        search.success, search.message = False, "it ended beside parameters that have no likelihood"
     if search.success:
         return ()
     reason = f"; on its way: {likelihood.failure}" if likelihood.failure else ""

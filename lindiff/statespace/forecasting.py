@@ -9,7 +9,7 @@ import numpy as np
 
 from lindiff.core.arrays import placed
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import canonical, real
+from lindiff.statespace.model import canonical, real, takes_models
 
 __all__ = ["ForecastResult", "forecast"]
 
@@ -33,6 +33,7 @@ class ForecastResult(NamedTuple):
     state_cov: Any
 
 
+@takes_models
 def forecast(
     steps: int,
     y: Any,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -31,6 +33,7 @@ __all__ = [
     "of_steps",
     "real",
     "series_by_pattern",
+    "takes_models",
 ]
 
 
@@ -57,8 +60,8 @@ class Model(_Matrices):
         y[t]   = design x[t] + obs_intercept + v[t],         v[t] ~ N(0, obs_cov)
         x[0] ~ N(initial_state, initial_state_cov)
 
-    so that ``loglikelihood(y, *model)`` works.  Models add up by block: ``a + b`` observes the sum of what a
-    and b observe.
+    so that ``loglikelihood(y, *model)`` works, and ``loglikelihood(y, model)``, too.  Models add up by block:
+    ``a + b`` observes the sum of what a and b observe.
 
     Parameters
     ----------
@@ -219,7 +222,14 @@ class Model(_Matrices):
         )
 
     def __radd__(self, other: Any) -> Any:
+        if isinstance(other, tuple):
+            raise TypeError(f"Model: {type(other).__name__} + Model is none; models add up with models")
         return self if isinstance(other, int) and other == 0 else NotImplemented  # sum([...]) begins with 0
+
+    def __mul__(self, other: Any) -> Any:
+        raise TypeError("Model: it has no multiples; design and obs_cov, by _replace, scale what is observed")
+
+    __rmul__ = __mul__
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, Model):
@@ -252,6 +262,24 @@ class Model(_Matrices):
             .of_components(joined(self.components, other.components))
             .at_dates(other.dates if self.dates is None else self.dates)
         )
+
+
+def takes_models(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a model's arrays that takes the Model in their place: ``kalman_filter(y, model)``."""
+    place = list(inspect.signature(function).parameters).index("transition")
+
+    @functools.wraps(function)
+    def of_arrays_or_model(*args: Any, **options: Any) -> Any:
+        if len(args) > place and isinstance(args[place], Model):
+            if len(args) > place + 1 or options.keys() & {*Model._fields}:
+                raise TypeError(
+                    f"{function.__name__}: a Model has all arrays: give none beside it, or change it by "
+                    f"_replace"
+                )
+            args = (*args[:place], *args[place])
+        return function(*args, **options)
+
+    return of_arrays_or_model
 
 
 def _mark(x: Any) -> Any:

@@ -12,12 +12,13 @@ from lindiff.core.arrays import placed, zeros_beside
 from lindiff.linalg._matrices import transposed
 from lindiff.statespace import composed, sweep
 from lindiff.statespace.composed import Group, data_rows, groups
-from lindiff.statespace.model import System, canonical, real
+from lindiff.statespace.model import System, canonical, real, takes_models
 from lindiff.statespace.semidefinite import factors, semidefinite_factor
 
 __all__ = ["shape_of", "simulate", "simulate_smoother"]
 
 
+@takes_models
 def simulate(
     steps: int,
     transition: Any,
@@ -103,6 +104,7 @@ def simulate(
     return np.reshape(states, (*axes, m.shape[-1])), np.reshape(observations, (*axes, p))
 
 
+@takes_models
 def simulate_smoother(
     y: Any,
     transition: Any,

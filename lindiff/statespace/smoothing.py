@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from lindiff.statespace import composed, sweep
-from lindiff.statespace.model import canonical, check_method
+from lindiff.statespace.model import canonical, check_method, takes_models
 
 __all__ = ["SmootherResult", "kalman_smoother"]
 
@@ -26,6 +26,7 @@ class SmootherResult(NamedTuple):
     smoothed_state_cov: Any
 
 
+@takes_models
 def kalman_smoother(
     y: Any,
     transition: Any,
