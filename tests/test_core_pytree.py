@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lindiff as ld
 from lindiff.core import pytree
 
 Pair = collections.namedtuple("Pair", "left right")
@@ -96,3 +98,57 @@ def test_zeros_and_zeros_but():
     assert zeros["b"] == [0.0, None]
     assert pytree.zeros_but([1.0, (2.0, 3.0)], {(1, 0): 7.0}) == [0.0, (7.0, 0.0)]
     assert pytree.zeros_but(Pair(1.0, 2.0), {(1,): 7.0}) == Pair(0.0, 7.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class InCentimetres:
+    """Whose field is written when it is made."""
+
+    length: Any
+    offset: Any = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "length", self.length * 100)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    length: Any
+    inverse: Any = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        if not ld.value(self.length) > 0:
+            raise ValueError("length is positive")
+        object.__setattr__(self, "inverse", 1 / self.length)
+
+
+@dataclasses.dataclass
+class Begun:
+    length: Any
+    factor: dataclasses.InitVar[float] = 2.0
+
+    def __post_init__(self, factor):
+        self.scaled = self.length * 2
+
+
+def test_records_make_of_other_fields_what_they_made_of_theirs():
+    def f(x):
+        return 2 * x.length**2 + 3 * x.offset
+
+    x = InCentimetres(0.5)  # 50.0
+    value, slope = ld.value_and_grad(f)(x)
+    assert (value, slope.length, slope.offset) == (5000.0, 200.0, 3.0)
+    assert ld.grad(ld.checkpoint(f))(x).length == 200.0
+    assert ld.grad(lambda length: f(InCentimetres(length)))(0.5) == 20_000.0
+    direction = dataclasses.replace(x, length=0.01)  # 1.0
+    assert ld.jvp(f, (x,), (direction,))[1] == 200.0
+    moved = pytree.tree_map(lambda a: a + 1, x)
+    assert (moved.length, moved.offset) == (51.0, 1.0)
+    assert pytree.tree_map(lambda a: a + 1, Checked(1.0)).inverse == 0.5
+    assert ld.jvp(lambda a: dataclasses.replace(x, length=a), (2.0,), (1.0,))[1].length == 100.0
+
+
+def test_derivatives_are_not_checked_as_records_are():
+    slope = ld.grad(lambda x: -3 * x.length + x.inverse)(Checked(2.0))
+    assert slope.length == -3.25
+    assert ld.grad(lambda x: x.length**2)(Begun(3.0)).length == 6.0

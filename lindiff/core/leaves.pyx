@@ -2,6 +2,7 @@
 
 cimport cython
 
+import copy
 import dataclasses
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
@@ -65,15 +66,17 @@ cdef list children_of(tree, Kind kind, list keys):
     return [] if kind == NOTHING else [getattr(tree, name) for name in keys]
 
 
-cdef object assembled(tree, Kind kind, list keys, list children):
-    """A node like ``tree`` with other children."""
+cdef object assembled(tree, Kind kind, list keys, list children, bint of_derivative=False):
+    """A node like ``tree`` with other children; of a derivative a record makes nothing of its fields."""
     if kind == SEQUENCE:
         return rebuild(tree, children)
     if kind == NOTHING:
         return None
     items = dict(zip(keys, children, strict=True))
     if kind == RECORD:
-        return dataclasses.replace(tree, **items)
+        if not is_made_of_fields(tree):
+            return dataclasses.replace(tree, **items)
+        return with_fields(copy.copy(tree), items) if of_derivative else remade(tree, items)
     if kind == CHOSEN:
         return tree._replace(**items)
     if type(tree) is dict:
@@ -81,6 +84,31 @@ cdef object assembled(tree, Kind kind, list keys, list children):
     copied = tree.copy()  # OrderedDict, defaultdict and their like keep what else they carry
     copied.update(items)
     return copied
+
+
+cdef bint is_made_of_fields(tree):
+    """Whether a dataclass makes something of its fields alone, once it has them."""
+    return hasattr(tree, "__post_init__") and not any(
+        field._field_type is dataclasses._FIELD_INITVAR for field in tree.__dataclass_fields__.values())
+
+
+cdef object with_fields(record, dict values):
+    for name, x in values.items():
+        object.__setattr__(record, name, x)
+    return record
+
+
+cdef object remade(record, dict items):
+    """A dataclass with other fields.  What it makes of these is made anew, but they stay as they are: what it
+    writes to them has been written to those of ``record`` already."""
+    cdef dict values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)
+                        if hasattr(record, field.name)}
+    cdef dict given
+    values.update(items)
+    given = {field.name: values[field.name] for field in dataclasses.fields(record) if field.init}
+    made = with_fields(object.__new__(type(record)), values)
+    made.__post_init__()
+    return with_fields(made, given)
 
 
 def rebuild(sequence, children):
@@ -117,27 +145,34 @@ cdef class Structure:
     cdef bint is_flat           # all children are leaves
 
     def __call__(self, leaves):
+        return self.of(list(leaves), False)
+
+    def of_derivative(self, leaves):
+        """The same for leaves that are derivatives by those of the tree, or along them."""
+        return self.of(list(leaves), True)
+
+    cdef object of(self, list leaves, bint of_derivative):
         cdef Py_ssize_t at = 0
         if self.kind == LEAF:
             return leaves[0]
         if self.is_flat:
-            return assembled(self.node, self.kind, self.keys, list(leaves))
-        return self.filled(list(leaves), &at)
+            return assembled(self.node, self.kind, self.keys, leaves, of_derivative)
+        return self.filled(leaves, &at, of_derivative)
 
-    cdef object filled(self, list leaves, Py_ssize_t *at):
+    cdef object filled(self, list leaves, Py_ssize_t *at, bint of_derivative):
         cdef list children = []
         cdef Structure child
         if self.is_flat:
             children = leaves[at[0]:at[0] + self.count]
             at[0] += self.count
-            return assembled(self.node, self.kind, self.keys, children)
+            return assembled(self.node, self.kind, self.keys, children, of_derivative)
         for child in self.inner:
             if child is None:
                 children.append(leaves[at[0]])
                 at[0] += 1
             else:
-                children.append(child.filled(leaves, at))
-        return assembled(self.node, self.kind, self.keys, children)
+                children.append(child.filled(leaves, at, of_derivative))
+        return assembled(self.node, self.kind, self.keys, children, of_derivative)
 
 
 cdef Structure structure_of(tree, Kind kind, list leaves):

@@ -145,12 +145,12 @@ cdef class Inputs:
             self.arrays[i] = stand_in(self.arrays[i])
 
     cpdef tuple restore(self, list leaves):
-        """Leaves in the form of the primals: NumPy scalars where there were some."""
+        """Cotangents in the form of the primals: NumPy scalars where there were some."""
         cdef Py_ssize_t i
         self.warn_of_integers(leaves)
         for i in range(len(leaves)):
             leaves[i] = with_kind(leaves[i], is_array(self.originals[i]))
-        return tuple(leaves) if self.unflatten is None else self.unflatten(leaves)
+        return tuple(leaves) if self.unflatten is None else self.unflatten.of_derivative(leaves)
 
     cdef warn_of_integers(self, list leaves):
         """Warn where a derivative with respect to an integer, which is taken for a real number, is NaN."""
@@ -219,12 +219,14 @@ cdef class Outputs:
         self.value = self.restore([own_result(y) for y in self.arrays])
         self.arrays = [stand_in(y) for y in self.arrays]
 
-    cdef object restore(self, list leaves):
+    cdef object restore(self, list leaves, bint of_derivative=False):
         """Leaves in the form of the function's result, 0-d arrays as NumPy scalars."""
         cdef Py_ssize_t i
         for i in range(len(leaves)):
             leaves[i] = with_kind(leaves[i], False)
-        return leaves[0] if self.unflatten is None else self.unflatten(leaves)
+        if self.unflatten is None:
+            return leaves[0]
+        return self.unflatten.of_derivative(leaves) if of_derivative else self.unflatten(leaves)
 
     cdef list cotangents(self, y_bar):
         """The leaves of a cotangent for this result, checked; None stands for zeros."""
@@ -322,7 +324,7 @@ cdef class Linearization:
 
     def push(self, tangents):
         """The tangent of the value, in its structure."""
-        return self.outputs.restore(self.push_leaves(self.inputs.tangents(tangents)))
+        return self.outputs.restore(self.push_leaves(self.inputs.tangents(tangents)), True)
 
     def push_leaves(self, list x_dots):
         """The same between the lists of array leaves; None stands for a zero tangent."""
@@ -408,4 +410,4 @@ def push_forward(function, tuple primals, tuple tangents, bint has_aux=False):
         returned, aux = split_aux(returned, trace)
     outputs = Outputs(returned, trace)
     y_dots = [own_tangent(tangent_in(v, trace), y) for v, y in zip(outputs.inside, outputs.arrays)]
-    return outputs.value, outputs.restore(y_dots), aux
+    return outputs.value, outputs.restore(y_dots, True), aux
