@@ -199,7 +199,7 @@ def test_linear_regression_in_other_units(unit_x, unit_y):
     means_and_stds = zip(got.predict(X * unit_x, True), expected.predict(X, True), strict=True)
     for own, other in means_and_stds:
         np.testing.assert_allclose(own / unit_y, other, rtol=1e-6, atol=1e-9)
-    density = got.log_marginal_likelihood_value_ + len(y) * np.log(unit_y)
+    density = got.log_marginal_likelihood_value_ + (len(y) - 1) * np.log(unit_y)
     np.testing.assert_allclose(density, expected.log_marginal_likelihood_value_, rtol=1e-6)
 
 
@@ -217,7 +217,32 @@ def test_evidence_of_linear_regression():
     A = centered @ centered.T / got.lambda_ + np.eye(200) / got.alpha_
     r = y - y.mean()
     density = -0.5 * (r @ np.linalg.solve(A, r) + np.linalg.slogdet(A)[1] + 200 * np.log(2 * np.pi))
-    np.testing.assert_allclose(got.log_marginal_likelihood_value_, density)
+    of_the_mean = -0.5 * np.log(2 * np.pi / got.alpha_)  # which nothing is known of, once it is taken away
+    np.testing.assert_allclose(got.log_marginal_likelihood_value_, density - of_the_mean)
+
+
+@pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
+def test_linear_regression_of_columns_of_other_scales(ratio):
+    """Where all weights are zero is another maximum."""
+    x = rng.standard_normal((40, 2)) * [1, ratio]
+    y = 2 * x[:, 0] + 0.1 * rng.standard_normal(40)
+    assert BayesianLinearRegression().fit(x, y).score(x, y) > 0.99
+
+
+@pytest.mark.parametrize(("n", "d"), [(10, 9), (6, 5), (10, 30)])
+def test_linear_regression_of_few_points(n, d):
+    """With an intercept they have one dimension less."""
+    certain = 0
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        x, w = draw.standard_normal((n, d)), draw.standard_normal(d) / 3
+        model = BayesianLinearRegression().fit(x, x @ w + 0.5 * draw.standard_normal(n))
+        certain += np.median(model.predict(draw.standard_normal((50, d)), True)[1]) < 1e-2
+    assert certain <= 6
+
+
+def test_linear_regression_of_one_point():
+    assert BayesianLinearRegression().fit(np.ones((1, 2)), np.array([3.0])).predict(np.zeros((1, 2))) == 3.0
 
 
 def test_kernels_that_are_none():

@@ -16,7 +16,16 @@ import scipy.stats
 import lindiff as ld
 from lindiff import gp
 from lindiff.gp.hyperparameters import Hyperparameters, with_values
-from lindiff.gp.kernels import RBF, Coregionalized, Gibbs, Kernel, Matern, RationalQuadratic, WhiteKernel
+from lindiff.gp.kernels import (
+    RBF,
+    ConstantKernel,
+    Coregionalized,
+    Gibbs,
+    Kernel,
+    Matern,
+    RationalQuadratic,
+    WhiteKernel,
+)
 from lindiff.gp.likelihoods import Likelihood
 from lindiff.testing import check_grads
 
@@ -568,3 +577,14 @@ def test_progress_ends_by_numpys_truth():
     X = np.linspace(0, 9, 40)
     gp.fit(X, np.sin(X) + 0.1 * np.cos(30 * X), progress=progress)
     assert calls == [1, 2]
+
+
+@pytest.mark.parametrize("seed", [1, 22, 30, 116])
+def test_searches_that_pass_by_something_higher_go_on_from_there(seed):
+    draw = np.random.default_rng(seed)
+    x = draw.uniform(0, 10, (30, 1))
+    y = np.sin(x[:, 0] * draw.uniform(0.5, 2)) + 0.2 * draw.standard_normal(30)
+    scales = 10 ** draw.uniform(-3, 3), 10 ** draw.uniform(-2.0, 2.0), 10 ** draw.uniform(-4, 2)
+    found = gp.fit(x, y, ConstantKernel(scales[0]) * RBF(scales[1]) + WhiteKernel(scales[2]))
+    assert found.converged
+    assert gp.fit(x, y, found.kernel).log_likelihood < found.log_likelihood + 1e-2

@@ -223,3 +223,23 @@ def test_expected_log_densities_by_probit(mean, std, expected):
         mean_and_var = np.array([sign * mean]), np.array([float(std) ** 2])
         found = gp.Bernoulli("probit").expected_log_density(*mean_and_var, np.array([label]))
         np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "expected"),
+    [  # by mpmath with 40 digits
+        (-95, 0.36, 1.837796539960095e-08),
+        (-50, 0.801, 2.3870067504177567e-07),
+        (-20, 0.36, 8.953384496245183e-06),
+        (-12, 0.5, 6.43469299542109e-05),
+        (-40, 3.6, 6.292022850858707e-07),
+        (-90, 10.1, 2.6116787969932802e-08),
+        (-40, 30, 6.030331504125155e-05),
+    ],
+)
+def test_second_derivatives_of_expected_log_densities_by_probit(mean, std, expected):
+    def density(var):
+        return gp.Bernoulli("probit").expected_log_density(np.array([mean]), var, np.array([1.0]))[0]
+
+    second = ld.hessian(lambda var: density(np.reshape(var, (1,))))(float(std) ** 2)
+    np.testing.assert_allclose(second, expected, rtol=1e-4)

@@ -53,6 +53,10 @@ __all__ = [
 # What is added to diagonals by default, in units of the targets where the kernel has those, too.
 JITTER = 1e-10
 
+# Of the evidence of linear regression: values of each variance that are looked at, and searches.
+GRID = 8
+SEARCHES = 3
+
 
 class _OfKernel(BaseEstimator):
     """An estimator whose kernel is never changed: other parameters of it are those of another one."""
@@ -693,7 +697,9 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         X, y = X - center, y - offset
         of_X, of_y = (np.max(np.abs(x), initial=0.0) or 1.0 for x in (X, y))  # units: squares may overflow
         U, s, Vt = scipy.linalg.svd(X / of_X, full_matrices=False)
-        evidence = _Evidence(s, product(U.T, y / of_y), y / of_y)
+        count = len(y) - bool(self.fit_intercept)  # the mean has taken one of the dimensions
+        s, Vt = s[:count], Vt[:count]
+        evidence = _Evidence(s, product(U.T[:count], y / of_y), y / of_y, count)
         weights_var, noise_var = evidence.maximum()
         shrunk = weights_var * s / (weights_var * s * s + noise_var)
         self.coef_ = product(Vt.T, shrunk * evidence.projected) * (of_y / of_X)
@@ -704,7 +710,7 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
             self.sigma_ = sigma * (of_y / of_X) ** 2
             self.alpha_, self.lambda_ = (1 / of_y) ** 2 / noise_var, (of_X / of_y) ** 2 / weights_var
         of_units = float(evidence(np.log([weights_var, noise_var])))
-        self.log_marginal_likelihood_value_ = of_units - len(y) * float(np.log(of_y))
+        self.log_marginal_likelihood_value_ = of_units - evidence.count * float(np.log(of_y))
         self._center, self._units = center, (of_X, of_y, sigma, noise_var)
         return self
 
@@ -723,8 +729,8 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
 class _Evidence:
     """``log N(y | 0, v X Xᵀ + s I)`` by the singular values of X."""
 
-    def __init__(self, singular: Any, projected: Any, y: Any) -> None:
-        self.singular, self.projected, self.count = singular, projected, len(y)
+    def __init__(self, singular: Any, projected: Any, y: Any, count: int) -> None:
+        self.singular, self.projected, self.count = singular, projected, count
         self.rest = max(float(y @ y - projected @ projected), 0.0)  # of y outside of X's range
         self.scale = float(np.mean(y * y)) or 1.0
 
@@ -739,11 +745,22 @@ class _Evidence:
     def maximum(self) -> Any:
         """Variances of the weights and of the noise."""
         of_targets = np.log(self.scale)
-        of_inputs = np.log(np.mean(self.singular**2) / self.count) if np.any(self.singular) else 0.0
-        bounds = [(x - 30.0, x + 30.0) for x in (of_targets - of_inputs, of_targets)]
-        start = np.array([of_targets - of_inputs, of_targets - 2.0])
+        sizes = self.singular[self.singular > 0] ** 2 / max(self.count, 1)
+        sizes = np.log(sizes) if len(sizes) else np.zeros(1)
+        of_weights = of_targets - sizes.max() - 30, of_targets - sizes.min() + 30
+        bounds = [of_weights, (of_targets - 30, of_targets + 30)]
+        # columns of other scales may each have a maximum of their own
+        starts = [
+            np.array([of_targets - size, of_targets - noise])
+            for size in np.linspace(sizes.min(), sizes.max(), GRID)
+            for noise in np.linspace(0, 20, GRID)
+        ]
         of_logs = value_and_grad(lambda logs: -self(logs))
-        return np.exp(scipy.optimize.minimize(of_logs, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+        found = [
+            scipy.optimize.minimize(of_logs, start, jac=True, method="L-BFGS-B", bounds=bounds)
+            for start in sorted(starts, key=self, reverse=True)[:SEARCHES]
+        ]
+        return np.exp(min(found, key=lambda one: one.fun).x)
 
 
 def _by_optimizer(estimator: Any, log_likelihood: Callable[[Kernel], Any], kernel: Kernel) -> Kernel:

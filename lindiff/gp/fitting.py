@@ -31,6 +31,12 @@ __all__ = ["FitResult", "fit", "inducing_points", "kernel_for"]
 
 CLUSTERED = 512  # most inducing points that are means of clusters; more are drawn from the data
 
+# Searches one after the other, while they pass by what is higher than their ends by more than this, or end
+# where the likelihood still has such a slope.
+SEARCHES = 5
+NOTICEABLE = 1e-3
+SLOPE = 0.1
+
 
 def kernel_for(X: Any, y: Any) -> Kernel:
     """A kernel to begin with, in the units of the data, of the process less their mean.
@@ -385,18 +391,33 @@ class _Problem:
             self._evaluated(start)
             self._converged, self._message = True, "nothing to find"
             return
-        found = scipy.optimize.minimize(
-            self._evaluated,
-            np.clip(start, *self._bounds.T),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=self._bounds,
-            tol=tol,
-            options=options,
-            callback=self._iterated,
-        )
+        for _ in range(SEARCHES):
+            found = scipy.optimize.minimize(
+                self._evaluated,
+                np.clip(start, *self._bounds.T),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=self._bounds,
+                tol=tol,
+                options=options,
+                callback=self._iterated,
+            )
+            ended = self._has_ended(found, before)
+            if ended or not found.success:
+                break
+            start = self.best
         if self.best_value > before:
-            self._converged, self._message = bool(found.success), str(found.message)
+            self._converged, self._message = bool(found.success and ended), str(found.message)
+
+    def _has_ended(self, found: Any, before: float) -> bool:
+        """Whether a search is at a maximum: a line search may have passed by something higher than where it
+        led, and one that gains little may be on a slope still."""
+        if max(before, -found.fun) + NOTICEABLE < self.best_value:
+            return False
+        if -found.fun <= before or "jac" not in found:  # it has none where bounds leave nothing to find
+            return True
+        ahead = np.clip(found.x - found.jac, *self._bounds.T) - found.x
+        return bool(np.max(np.abs(ahead)) < SLOPE)
 
     def drawn(self, rng: Any) -> Any:
         """Another start."""

@@ -237,11 +237,12 @@ def _expected_log_ndtr(mean: Any, var: Any) -> Any:
         return -0.5 * std**2 * ((z * z + 1) * special.ndtr(-z) - z * density)
 
     std = np.sqrt(np.maximum(value(var), 0.0))
+    is_low = value(mean) + 8 * std < -10.0  # nearly a parabola: Gauss-Hermite quadrature is exact
     nodes = PROBIT
-    if np.all(np.minimum(value(mean), 0.0) - 12 * std > PROBIT_NEAR):
-        is_wider = np.all((std > PROBIT_WIDER) | (std <= PROBIT_WIDE))
+    if np.all(is_low | (np.minimum(value(mean), 0.0) - 12 * std > PROBIT_NEAR)):
+        is_wider = np.all(is_low | (std > PROBIT_WIDER) | (std <= PROBIT_WIDE))
         nodes = PROBIT_NEAR_BY_TWO if is_wider else PROBIT_NEAR_BY_ONE
-    return _by_width(special.log_ndtr, below, nodes, mean, var)
+    return _by_width(special.log_ndtr, below, nodes, mean, var, is_low)
 
 
 class _Mixture(NamedTuple):
@@ -260,16 +261,22 @@ PROBIT_NEAR_BY_TWO = _Mixture(PROBIT_NODES[_near][::2], 2 * PROBIT_WEIGHTS[_near
 
 
 def _by_width(
-    function: Callable[..., Any], smoothed: Callable[..., Any], mixture: _Mixture, mean: Any, var: Any
+    function: Callable[..., Any],
+    smoothed: Callable[..., Any],
+    mixture: _Mixture,
+    mean: Any,
+    var: Any,
+    is_smooth: Any = False,
 ) -> Any:
-    """``E function(f)``: for wide f of ``smoothed(mean - t, std)`` at a mixture's nodes t."""
+    """``E function(f)``: for wide f of ``smoothed(mean - t, std)`` at a mixture's nodes t, unless `is_smooth`
+    says that the function is for these."""
 
     def of_wide(var: Any) -> Any:
         distances = mean[..., None] - _beside(mean, mixture.nodes)
         at_nodes = smoothed(distances, np.sqrt(var)[..., None])
         return np.sum(at_nodes * _beside(mean, mixture.weights), axis=-1)
 
-    is_wide = np.greater(value(var), mixture.wide**2)
+    is_wide = np.logical_and(np.greater(value(var), mixture.wide**2), np.logical_not(is_smooth))
     if not np.any(is_wide):
         return _expectation(function, mean, var)
     if np.all(is_wide):
