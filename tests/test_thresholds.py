@@ -60,6 +60,7 @@ OTHERS = {
     "kernels/sizes.pxd BETWEEN_LOOKS": "when Ctrl-C is looked for",
     "kernels/batch.pxd OPERANDS": "no size of an array",
     "kernels/expm.pyx MAX_SQUARINGS": "never reached by finite numbers",
+    "kernels/sizes.pxd OF_THREADS": "multiplications: kernels/test_matmul",
     "kernels/matmul.pyx FEW_ROWS": "rows and columns: test_few_numbers_in_programs",
     "kernels/tridiagonal.pyx MOST_SWEEPS": "no size of an array",
     "kernels/sizes.pxd GUARDED_PLACE": "what is looked at: test_constants",

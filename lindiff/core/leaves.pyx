@@ -19,6 +19,12 @@ cdef enum Kind:
     RECORD      # a dataclass
 
 
+cdef enum Anew:     # what a dataclass makes of other fields
+    MADE        # what its class makes of any
+    KEPT        # what it makes of them, but they are those that it has: what it wrote to them is there
+    LEFT        # nothing: they are a derivative's
+
+
 cdef Kind kind_of(tree) except *:
     cdef type of = type(tree)
     if of in known_leaves:
@@ -66,17 +72,17 @@ cdef list children_of(tree, Kind kind, list keys):
     return [] if kind == NOTHING else [getattr(tree, name) for name in keys]
 
 
-cdef object assembled(tree, Kind kind, list keys, list children, bint of_derivative=False):
-    """A node like ``tree`` with other children; of a derivative a record makes nothing of its fields."""
+cdef object assembled(tree, Kind kind, list keys, list children, Anew anew=MADE):
+    """A node like ``tree`` with other children."""
     if kind == SEQUENCE:
         return rebuild(tree, children)
     if kind == NOTHING:
         return None
     items = dict(zip(keys, children, strict=True))
     if kind == RECORD:
-        if not is_made_of_fields(tree):
+        if anew == MADE or not is_made_of_fields(tree):
             return dataclasses.replace(tree, **items)
-        return with_fields(copy.copy(tree), items) if of_derivative else remade(tree, items)
+        return with_fields(copy.copy(tree), items) if anew == LEFT else remade(tree, items)
     if kind == CHOSEN:
         return tree._replace(**items)
     if type(tree) is dict:
@@ -145,34 +151,38 @@ cdef class Structure:
     cdef bint is_flat           # all children are leaves
 
     def __call__(self, leaves):
-        return self.of(list(leaves), False)
+        return self.of(list(leaves), MADE)
+
+    def of_same(self, leaves):
+        """The same for leaves that have the values of those of the tree."""
+        return self.of(list(leaves), KEPT)
 
     def of_derivative(self, leaves):
         """The same for leaves that are derivatives by those of the tree, or along them."""
-        return self.of(list(leaves), True)
+        return self.of(list(leaves), LEFT)
 
-    cdef object of(self, list leaves, bint of_derivative):
+    cdef object of(self, list leaves, Anew anew):
         cdef Py_ssize_t at = 0
         if self.kind == LEAF:
             return leaves[0]
         if self.is_flat:
-            return assembled(self.node, self.kind, self.keys, leaves, of_derivative)
-        return self.filled(leaves, &at, of_derivative)
+            return assembled(self.node, self.kind, self.keys, leaves, anew)
+        return self.filled(leaves, &at, anew)
 
-    cdef object filled(self, list leaves, Py_ssize_t *at, bint of_derivative):
+    cdef object filled(self, list leaves, Py_ssize_t *at, Anew anew):
         cdef list children = []
         cdef Structure child
         if self.is_flat:
             children = leaves[at[0]:at[0] + self.count]
             at[0] += self.count
-            return assembled(self.node, self.kind, self.keys, children, of_derivative)
+            return assembled(self.node, self.kind, self.keys, children, anew)
         for child in self.inner:
             if child is None:
                 children.append(leaves[at[0]])
                 at[0] += 1
             else:
-                children.append(child.filled(leaves, at, of_derivative))
-        return assembled(self.node, self.kind, self.keys, children, of_derivative)
+                children.append(child.filled(leaves, at, anew))
+        return assembled(self.node, self.kind, self.keys, children, anew)
 
 
 cdef Structure structure_of(tree, Kind kind, list leaves):

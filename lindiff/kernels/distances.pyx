@@ -27,7 +27,7 @@ cdef double CANCELLED = 1.0 / 32
 cdef double NEAR = 2.0 ** -14
 
 
-cdef cnp.ndarray matrix(Py_ssize_t rows, Py_ssize_t columns, cnp.ndarray like):
+cdef cnp.ndarray matrix_like(Py_ssize_t rows, Py_ssize_t columns, cnp.ndarray like):
     """A matrix of the dtype of another array."""
     cdef cnp.npy_intp[2] shape = [rows, columns]
     return empty(2, shape, cnp.PyArray_TYPE(like))
@@ -121,7 +121,7 @@ cdef object multiply(cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R, floating zero)
     """R := r² of many columns; zero gives the type."""
     cdef Py_ssize_t n = X.shape[0], m = Z.shape[0], d = X.shape[1]
     cdef cnp.ndarray center = Z.mean(axis=0)
-    cdef cnp.ndarray centered = matrix(n + m, d, R), norms = matrix(1, n + m, R)
+    cdef cnp.ndarray centered = matrix_like(n + m, d, R), norms = matrix_like(1, n + m, R)
     cdef floating *x = <floating *> X.data
     cdef floating *z = <floating *> Z.data
     cdef floating *c = <floating *> center.data
@@ -176,7 +176,7 @@ def squared_distances(X, Z):
         raise ValueError(
             f"squared_distances: needs matrices with as many columns, got shapes {X.shape} and {Z.shape}"
         )
-    R = matrix(X.shape[0], Z.shape[0], X)
+    R = matrix_like(X.shape[0], Z.shape[0], X)
     if R.size and X.shape[1] <= SUBTRACTED_COLUMNS:
         if dtype == np.float32:
             subtract[float](X, Z, R, 0)
@@ -249,8 +249,8 @@ cdef object weighted(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
     """Weighted differences onto zeros; zero gives the type."""
     cdef Py_ssize_t n = X.shape[0], m = Z.shape[0], d = X.shape[1]
     cdef Py_ssize_t rows = m if of_columns else n, count = n if of_columns else m
-    cdef cnp.ndarray center = Z.mean(axis=0), norms = matrix(1, n + m, R)
-    cdef cnp.ndarray others = matrix(count, d + 1, R), sums = matrix(rows, d + 1, R)
+    cdef cnp.ndarray center = Z.mean(axis=0), norms = matrix_like(1, n + m, R)
+    cdef cnp.ndarray others = matrix_like(count, d + 1, R), sums = matrix_like(rows, d + 1, R)
     cdef floating *of_x = <floating *> norms.data
     cdef floating *r = <floating *> R.data
     cdef floating *result = <floating *> found.data
@@ -282,7 +282,7 @@ cdef object directed(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
     """Directed differences; zero gives the type."""
     cdef Py_ssize_t i, j, k, n = X.shape[0], m = Z.shape[0], d = X.shape[1]
     cdef cnp.ndarray center = Z.mean(axis=0)
-    cdef cnp.ndarray centered = matrix(n + m, d, R), norms = matrix(1, n + m, R)
+    cdef cnp.ndarray centered = matrix_like(n + m, d, R), norms = matrix_like(1, n + m, R)
     cdef floating *c = <floating *> center.data
     cdef floating *of_x = <floating *> norms.data
     cdef floating *of_z = of_x + n
@@ -357,7 +357,7 @@ def weighted_differences(weights, X, Z, R, bint of_columns=False):
     array([[-5.]])
     """
     weights, X, Z, R = alike(weights, X, Z, R)
-    found = matrix(len(Z) if of_columns else len(X), X.shape[1], R)
+    found = matrix_like(len(Z) if of_columns else len(X), X.shape[1], R)
     found.fill(0)
     if not X.size or not Z.size:
         return found
@@ -395,7 +395,7 @@ def directed_differences(W, X, Z, R):
            [3.]])
     """
     W, X, Z, R = alike(W, X, Z, R)
-    found = matrix(R.shape[0], R.shape[1], R)
+    found = matrix_like(R.shape[0], R.shape[1], R)
     found.fill(0)
     if not X.size or not Z.size:
         return found

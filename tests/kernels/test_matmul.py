@@ -45,10 +45,11 @@ def test_products_of_variables():
 
 @pytest.mark.parametrize(("of_left", "of_right"), [("d", "d"), ("d", "D"), ("F", "d")])
 @pytest.mark.parametrize(("left", "right"), [((5,), (5,)), ((3, 1), (2,)), ((), (5,)), ((2,), ())])
-def test_products_of_stacks_of_large_matrices(left, right, of_left, of_right):
+@pytest.mark.parametrize("rows", [31, 32, 33, 60])  # times 64 and 32: on both sides of OF_THREADS
+def test_products_of_stacks_of_large_matrices(left, right, of_left, of_right, rows):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(*left, 60, 50)).astype(of_left)
-    y = rng.normal(size=(*right, 50, 40)).astype(of_right)
+    x = rng.normal(size=(*left, rows, 64)).astype(of_left)
+    y = rng.normal(size=(*right, 64, 32)).astype(of_right)
     z, expected = product(x, y), x @ y
     assert z.dtype == expected.dtype
     np.testing.assert_allclose(z, expected, atol=1e-12 if of_left == "d" else 1e-4)
