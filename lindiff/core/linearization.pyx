@@ -358,7 +358,8 @@ def explain_errors(explain):
 
 cdef object run(function, Trace trace, list variables, Inputs inputs):
     """Call the function on Variables with its trace current, whatever happens."""
-    cdef tuple arguments = tuple(variables) if inputs.unflatten is None else inputs.unflatten.of_same(variables)
+    cdef tuple arguments = tuple(variables) if inputs.unflatten is None \
+        else inputs.unflatten.of_same(variables)
     token = begin(trace)
     try:
         for x in inputs.arrays:
