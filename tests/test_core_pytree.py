@@ -138,7 +138,9 @@ def test_records_make_of_other_fields_what_they_made_of_theirs():
     x = InCentimetres(0.5)  # 50.0
     value, slope = ld.value_and_grad(f)(x)
     assert (value, slope.length, slope.offset) == (5000.0, 200.0, 3.0)
+    assert ld.grad(ld.checkpoint(f))(x).length == 200.0
     assert ld.grad(lambda length: f(InCentimetres(length)))(0.5) == 20_000.0
+    assert ld.grad(lambda length: ld.checkpoint(f)(InCentimetres(length)))(0.5) == 20_000.0
     direction = dataclasses.replace(x, length=0.01)  # 1.0
     assert ld.jvp(f, (x,), (direction,))[1] == 200.0
     moved = pytree.tree_map(lambda a: a + 1, x)

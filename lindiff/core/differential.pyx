@@ -262,7 +262,7 @@ cdef class Differential(NodeOfMany):
         if not self.symbolic_zeros:
             leaves, _ = pytree.flatten(self.result)
             y_bars = [pytree.zeros_like(y) if y_bar is None else y_bar for y, y_bar in zip(leaves, y_bars)]
-        return self.unflatten(y_bars)
+        return self.unflatten.of_derivative(y_bars)
 
     def _pull_arguments(self, y_bar):
         if self.sealed_by is None:
@@ -441,7 +441,7 @@ cdef class Differential(NodeOfMany):
         y_bars = [pytree.zeros_like(leaf) for leaf in pytree.flatten(self.result)[0]]
         y_dots = transposed(self.pull_leaves, y_bars, cotangents, name_of(self.pullback))
         if self.unflatten is not None:
-            return self.unflatten(y_dots)
+            return self.unflatten.of_derivative(y_dots)
         return y_dots if isinstance(self.result, (tuple, list)) else y_dots[0]
 
     def pull_leaves(self, list y_bars):

@@ -2,7 +2,6 @@
 
 cimport cython
 
-import copy
 import dataclasses
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
@@ -72,7 +71,7 @@ cdef list children_of(tree, Kind kind, list keys):
     return [] if kind == NOTHING else [getattr(tree, name) for name in keys]
 
 
-cdef object assembled(tree, Kind kind, list keys, list children, Anew anew=MADE):
+cdef object assembled(tree, Kind kind, list keys, list children, Anew anew):
     """A node like ``tree`` with other children."""
     if kind == SEQUENCE:
         return rebuild(tree, children)
@@ -82,7 +81,7 @@ cdef object assembled(tree, Kind kind, list keys, list children, Anew anew=MADE)
     if kind == RECORD:
         if anew == MADE or not is_made_of_fields(tree):
             return dataclasses.replace(tree, **items)
-        return with_fields(copy.copy(tree), items) if anew == LEFT else remade(tree, items)
+        return with_fields(tree, items) if anew == LEFT else remade(tree, items)
     if kind == CHOSEN:
         return tree._replace(**items)
     if type(tree) is dict:
@@ -98,23 +97,25 @@ cdef bint is_made_of_fields(tree):
         field._field_type is dataclasses._FIELD_INITVAR for field in tree.__dataclass_fields__.values())
 
 
-cdef object with_fields(record, dict values):
-    for name, x in values.items():
-        object.__setattr__(record, name, x)
-    return record
+cdef object with_fields(record, dict items):
+    """A dataclass with other fields and nothing besides."""
+    other = object.__new__(type(record))
+    for field in dataclasses.fields(record):
+        if field.name in items or hasattr(record, field.name):
+            object.__setattr__(other, field.name, items[field.name] if field.name in items
+                               else getattr(record, field.name))
+    return other
 
 
-cdef object remade(record, dict items):
+def remade(record, dict items):
     """A dataclass with other fields.  What it makes of these is made anew, but they stay as they are: what it
     writes to them has been written to those of ``record`` already."""
-    cdef dict values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)
-                        if hasattr(record, field.name)}
-    cdef dict given
-    values.update(items)
-    given = {field.name: values[field.name] for field in dataclasses.fields(record) if field.init}
-    made = with_fields(object.__new__(type(record)), values)
-    made.__post_init__()
-    return with_fields(made, given)
+    other = with_fields(record, items)
+    given = {field.name: getattr(other, field.name) for field in dataclasses.fields(other) if field.init}
+    other.__post_init__()
+    for name, x in given.items():
+        object.__setattr__(other, name, x)
+    return other
 
 
 def rebuild(sequence, children):
@@ -133,10 +134,10 @@ def children(tree):
 
 
 def replace(tree, list children):
-    """An inner node with other children, in the order of its own."""
+    """An inner node with other children of the same values, in the order of its own."""
     cdef Kind kind = kind_of(tree)
     assert kind != LEAF, "a leaf has no children"
-    return assembled(tree, kind, keys_of(tree, kind), children)
+    return assembled(tree, kind, keys_of(tree, kind), children, KEPT)
 
 
 @cython.final

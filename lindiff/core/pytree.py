@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.leaves import children, chosen, fields, flatten, leaf_types, rebuild, replace
+from lindiff.core.leaves import children, chosen, fields, flatten, leaf_types, rebuild, remade, replace
 
 __all__ = [
     "flatten",
@@ -25,6 +25,7 @@ __all__ = [
     "leaves_like",
     "ones_like",
     "rebuild",
+    "remade",
     "replace",
     "tree_map",
     "zeros_but",

@@ -279,12 +279,10 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
 
 def _remade(record: Any, fields: Mapping[str, Any]) -> Any:
     """A dataclass with other fields, of which what else it has is made anew."""
+    if hasattr(record, "__post_init__"):
+        return pytree.remade(record, dict(fields))
     other = with_fields(record, fields)
     for name in [*getattr(other, "__dict__", ())]:
         if isinstance(getattr(type(other), name, None), functools.cached_property):
             del other.__dict__[name]
-    if not hasattr(other, "__post_init__"):
-        return other
-    given = {name: getattr(other, name) for name in _init_fields(other)}
-    other.__post_init__()
-    return with_fields(other, given)  # what it makes of these has been made of them already
+    return other
