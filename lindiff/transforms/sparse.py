@@ -26,7 +26,7 @@ from lindiff.programs.machine import MISSED
 from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
 from lindiff.programs.tree import Tree
-from lindiff.transforms._arguments import Argnums, linearized, places_of, select
+from lindiff.transforms._arguments import Argnums, linearized, places_of
 from lindiff.transforms.compression import CHUNK_BYTES, Comparison, Compression, largest
 
 __all__ = ["SparseJacobian"]
@@ -72,36 +72,26 @@ class SparseJacobian:
         """
         if isinstance(self._function, Program) and not has_aux and not kwargs and _are_plain(args):
             others = _Others(self._function, self._argnums, args, kwargs)
-            _, (x,) = select(self._function, self._argnums, args, kwargs)
-            repeated = self._repeated(x, args, others)
+            repeated = self._repeated(args, others)
             if repeated is not None:
                 return repeated
             result, has_written = _called_on_copies(self._function, args)
-            if not has_written and type(result) is type(x) is np.ndarray:
-                x, y = self._one_of_each([x], [result])
-                return result, self._matrix(x, y, args, kwargs, has_aux, self._products.at(args), others)
+            if not has_written and type(result) is type(others.at) is np.ndarray:
+                x, y = self._one_of_each([others.at], [result])
+                return result, self._matrix(x, y, has_aux, self._products.at(args), others)
         # others are looked at before the function may write to them
         others = _Others(self._function, self._argnums, args, kwargs, copies=self._searches)
         linearization = linearized(self._function, self._argnums, args, kwargs, has_aux)
         x, y = self._one_of_each(linearization.inputs.arrays, linearization.outputs.arrays)
         result = (linearization.value, linearization.aux) if has_aux else linearization.value
-        return result, self._matrix(x, y, args, kwargs, has_aux, _WalksOfRecord(linearization), others)
+        return result, self._matrix(x, y, has_aux, _WalksOfRecord(linearization), others)
 
     @property
     def _searches(self) -> bool:
         """Whether the next call may have to find a pattern, as far as is known before it."""
         return not self._kept or any(kept.looks for kept in self._kept.values())
 
-    def _matrix(
-        self,
-        x: Any,
-        y: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        has_aux: bool,
-        walk: _Walks,
-        others: _Others,
-    ) -> csr_array:
+    def _matrix(self, x: Any, y: Any, has_aux: bool, walk: _Walks, others: _Others) -> csr_array:
         key = x.shape, y.shape, np.result_type(x, y), others.told
         kept = self._kept.get(key)
 
@@ -113,12 +103,11 @@ class SparseJacobian:
             matrix, comparisons = kept.matrix(along, x)
             if not (repeatable and repeatable.has_changed()) and _are_rounding(comparisons):
                 return matrix
-        _, (at,) = select(self._function, self._argnums, args, kwargs)
-        if isinstance(at, (dict, tuple)):
+        if isinstance(others.at, (dict, tuple)):
             raise TypeError(
                 f"sparse=True is for a function of one array, and {self._name} takes it in a tree"
             )
-        at = np.asarray(at, x.dtype)  # where x only tells the form
+        at = np.asarray(others.at, x.dtype)  # where x only tells the form
         with np.errstate(all="ignore"):  # no program repeats what may raise
             found = self._pattern(at, np.empty(y.shape, y.dtype), others, has_aux)
         if kept is None or (found.pattern > kept.pattern).nnz or found.looks > kept.looks:
@@ -140,8 +129,9 @@ class SparseJacobian:
         self._repeatable[_form_of(x, others)] = None if kept.looks else walk.repeatable(kept)
         return matrix
 
-    def _repeated(self, x: Any, args: tuple[Any, ...], others: _Others) -> tuple[Any, csr_array] | None:
+    def _repeated(self, args: tuple[Any, ...], others: _Others) -> tuple[Any, csr_array] | None:
         """The result and the matrix, where a program repeats the steps that the pattern was found by."""
+        x = others.at
         repeatable = self._repeatable.get(_form_of(x, others)) if type(x) is np.ndarray else None
         return None if repeatable is None else repeatable.at(args)
 
@@ -256,8 +246,8 @@ class _Others:
 
     Attributes
     ----------
-    place : int or str
-        Of what the Jacobian is by.
+    at
+        What the Jacobian is by.
     arrays : list of ndarray
         Those of real and complex numbers: a pattern holds for any.
     told : tuple
@@ -278,9 +268,10 @@ class _Others:
                 f"sparse=True is for a function of one array, and argnums={argnums!r} names {len(places)}: "
                 f"concatenate them, or give the number of one in argnums"
             )
-        (self.place,) = places
+        (self._place,) = places
+        self.at = kwargs[self._place] if isinstance(self._place, str) else args[self._place]
         self._args, self._kwargs = args, kwargs
-        self._keys = [key for key in (*range(len(args)), *kwargs) if key != self.place]
+        self._keys = [key for key in (*range(len(args)), *kwargs) if key != self._place]
         leaves, self._restore = pytree.flatten(
             [args[key] if isinstance(key, int) else kwargs[key] for key in self._keys]
         )
@@ -294,8 +285,8 @@ class _Others:
         """The function of x, with other arrays in the place of these."""
         left = iter(arrays)
         # of what is no argument of a program each call gets a copy of its own, to write to
-        others = self._restore([next(left) if _has_numbers(x) else copied(x) for x in self._leaves])
-        given = {**dict(zip(self._keys, others, strict=True)), self.place: x}
+        others = self._restore.of_same([next(left) if _has_numbers(x) else copied(x) for x in self._leaves])
+        given = {**dict(zip(self._keys, others, strict=True)), self._place: x}
         args = [given[place] for place in range(len(self._args))]
         return function(*args, **{name: given[name] for name in self._kwargs})
 
@@ -432,7 +423,7 @@ def _called_on_copies(function: Callable[..., Any], args: tuple[Any, ...]) -> tu
     """What a function returns, and whether it writes into its arguments, of which these stay as they are."""
     leaves, restore = pytree.flatten(args)
     copies = list(map(copied, leaves))
-    result = function(*restore(copies))
+    result = function(*restore.of_same(copies))
     return result, any(x.tobytes() != y.tobytes() for x, y in zip(leaves, copies, strict=True) if x is not y)
 
 
