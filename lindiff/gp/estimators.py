@@ -53,9 +53,10 @@ __all__ = [
 # What is added to diagonals by default, in units of the targets where the kernel has those, too.
 JITTER = 1e-10
 
-# Of the evidence of linear regression: values of each variance that are looked at, and searches.
+# Of the evidence of linear regression: values of each variance that are looked at, and how many of the best
+# pairs are starts of searches.
 GRID = 8
-SEARCHES = 3
+STARTS = 3
 
 
 class _OfKernel(BaseEstimator):
@@ -758,7 +759,7 @@ class _Evidence:
         of_logs = value_and_grad(lambda logs: -self(logs))
         found = [
             scipy.optimize.minimize(of_logs, start, jac=True, method="L-BFGS-B", bounds=bounds)
-            for start in sorted(starts, key=self, reverse=True)[:SEARCHES]
+            for start in sorted(starts, key=self, reverse=True)[:STARTS]
         ]
         return np.exp(min(found, key=lambda one: one.fun).x)
 

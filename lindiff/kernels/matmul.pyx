@@ -8,12 +8,12 @@ the operands are not their case.
 
 cimport numpy as cnp
 
-import numpy as np
-
 from lindiff.kernels.elementwise cimport is_plain
 from lindiff.kernels.memory cimport empty
 from lindiff.kernels.rowmajor cimport ADJOINT, PLAIN, TRANSPOSE, blas_int, dot, gemm, gemv
 from lindiff.kernels.sizes cimport MATMUL_LOOPS, OF_THREADS
+
+import numpy as np
 
 cnp.import_array()
 

@@ -10,7 +10,7 @@ from lindiff.core.variable import value
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace import composed, sweep
 from lindiff.statespace.builders import arma
-from lindiff.statespace.model import Model, canonical, check_method, in_order
+from lindiff.statespace.model import Model, beside_a_model, canonical, check_method, in_order
 
 __all__ = ["loglikelihood"]
 
@@ -117,7 +117,7 @@ def loglikelihood(
     if isinstance(transition, Model):
         others = design, state_cov, obs_cov, initial_state, initial_state_cov, state_intercept, obs_intercept
         if any(x is not None for x in (*others, diffuse)):
-            raise TypeError(f"{name}: a Model has all arrays: give none beside it, or change it by _replace")
+            raise beside_a_model(name)
         return _of_model(
             y, transition, per_step=per_step, method=method, steady_tol=steady_tol, checkpoint=checkpoint
         )

@@ -26,6 +26,7 @@ from lindiff.statespace.diffuse import is_of_one_series, start_variances
 __all__ = [
     "Model",
     "System",
+    "beside_a_model",
     "canonical",
     "check_method",
     "in_order",
@@ -264,6 +265,11 @@ class Model(_Matrices):
         )
 
 
+def beside_a_model(name: str) -> TypeError:
+    """What to raise for arrays beside a Model."""
+    return TypeError(f"{name}: a Model has all arrays: give none beside it, or change it by _replace")
+
+
 def takes_models(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a model's arrays that takes the Model in their place: ``kalman_filter(y, model)``."""
     place = list(inspect.signature(function).parameters).index("transition")
@@ -272,10 +278,7 @@ def takes_models(function: Callable[..., Any]) -> Callable[..., Any]:
     def of_arrays_or_model(*args: Any, **options: Any) -> Any:
         if len(args) > place and isinstance(args[place], Model):
             if len(args) > place + 1 or options.keys() & {*Model._fields}:
-                raise TypeError(
-                    f"{function.__name__}: a Model has all arrays: give none beside it, or change it by "
-                    f"_replace"
-                )
+                raise beside_a_model(function.__name__)
             args = (*args[:place], *args[place])
         return function(*args, **options)
 
