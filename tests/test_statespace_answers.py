@@ -565,3 +565,10 @@ def test_numbers_of_steps_that_are_none(call):
     for wrong, error, says in [(-1, ValueError, "must not be negative"), (2.5, TypeError, "is an integer")]:
         with pytest.raises(error, match=f"{call}: .* {says}"):
             getattr(analysis, call)(wrong)
+
+
+def test_a_number_is_no_step():
+    analysis = statespace.Analysis(statespace.local_level(1.0, 1.0), np.arange(20.0))
+    for call in (analysis.append, analysis.extend):
+        with pytest.raises(ValueError, match="append: y is a single number"):
+            call(1.0)

@@ -1,5 +1,6 @@
 """ARIMA models by their coefficients, against their matrices: likelihoods, gradients, stationary starts."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -292,3 +293,25 @@ def test_moving_averages_with_several_roots_at_one_place_of_the_unit_circle(ar, 
     np.testing.assert_allclose(
         statespace.loglikelihood(y, usual), statespace.loglikelihood(y, *usual), rtol=1e-10
     )
+
+
+def test_autoregressions_that_are_not_finite():
+    with pytest.raises(ValueError, match="has NaN or infinities"):
+        statespace.arma([np.nan], [], 1.0)
+
+
+@pytest.mark.parametrize("period", [4, 12])
+def test_roots_of_which_rounding_leaves_no_covariance(period):
+    """A covariance with negative variances, or no solution at all, says what it comes from."""
+    refusals: list[str] = []
+    for distance, seasonal in itertools.product(10.0 ** -np.arange(4, 10), repeat=2):
+        trend, season = np.array([1, distance - 1]), np.zeros(period + 1)
+        season[[0, period]] = 1, seasonal - 1
+        try:
+            model = statespace.arma(-np.polymul(trend, season)[1:], [], 1.0)
+        except ValueError as error:
+            refusals.append(str(error))
+        else:
+            assert np.all(np.diagonal(model.initial_state_cov) >= 0)
+    assert refusals
+    assert all("unit circle" in said for said in refusals)

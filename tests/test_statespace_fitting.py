@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from test_recorded_programs import calls, count
 
 import lindiff as ld
@@ -586,10 +587,24 @@ def test_what_is_no_transform():
         )
 
 
-@pytest.mark.parametrize("start", [[1.0, 1.0], (1.0,), np.ones(2)])
-def test_a_start_without_names(start):
-    with pytest.raises(TypeError, match="give the parameters of build by name"):
-        ld.statespace.fit(ld.statespace.local_level, np.arange(10.0), start)
+@pytest.mark.parametrize("argument", ["start", "transforms", "fixed", "tied", "priors"])
+@pytest.mark.parametrize("given", [[1.0, 1.0], ("positive",), np.ones(2), "positive", []])
+def test_parameters_without_names(argument, given):
+    with pytest.raises(TypeError, match=f"fit: {argument} is a .*: name the parameters of build, as"):
+        statespace.fit(statespace.local_level, np.arange(10.0), **{argument: given})
+
+
+def test_a_prior_over_integers():
+    with pytest.raises(TypeError, match="the prior of 'level_var' is over integers"):
+        statespace.fit(statespace.local_level, np.arange(10.0), priors={"level_var": stats.poisson(3)})
+
+
+def test_a_model_of_numbers_is_refused_by_its_shape():
+    def build(a):
+        return statespace.Model(1.0, 1.0, a, 1.0)
+
+    with pytest.raises(ValueError, match=r"transition of shape \(\) must be"):
+        statespace.fit(build, np.arange(10.0), {"a": 1.0}, progress=False)
 
 
 def level_with_mean(mean, level_var, obs_var):

@@ -15,10 +15,15 @@ import numpy as np
 from lindiff.core.arrays import padded_with_zeros, placed
 from lindiff.core.differential import Linear
 from lindiff.core.registry import rule
-from lindiff.core.variable import Variable
+from lindiff.core.variable import Variable, value
 from lindiff.linalg import trsm
 
 __all__ = ["Process", "first_prediction", "states_of", "stationary_cov"]
+
+LOST = (
+    "stationary_initialization: ar has several roots so near the unit circle that rounding leaves nothing of "
+    "the stationary covariance; take differences of the data instead: sarima(…, difference=1)"
+)
 
 
 class Process(NamedTuple):
@@ -48,6 +53,11 @@ def first_prediction(ar: Any, ma: Any) -> tuple[Any, Any, Any]:
 def stationary_cov(ar: Any, ma: Any) -> Any:
     """The covariance (n, n) of the states, for innovations of variance one.
 
+    Raises
+    ------
+    ValueError
+        If nothing of it is left by rounding.
+
     Notes
     -----
     ``P = φ kᵀ + k φᵀ - γ₀ φ φᵀ + θ θᵀ + S P Sᵀ`` with k, what states have in common with the y before them:
@@ -56,7 +66,10 @@ def stationary_cov(ar: Any, ma: Any) -> Any:
     phi, theta = states_of(ar, ma)
     covariances, later = autocovariances(phi, theta)
     half = np.outer(phi, later - 0.5 * covariances[0] * phi)
-    return sums_along_diagonals(half + half.T + np.outer(theta, theta))
+    P = sums_along_diagonals(half + half.T + np.outer(theta, theta))
+    if np.any(np.diagonal(value(P), 0, -2, -1) < 0):
+        raise ValueError(LOST)
+    return P
 
 
 def states_of(ar: Any, ma: Any) -> tuple[Any, Any]:
@@ -78,7 +91,10 @@ def autocovariances(phi: Any, theta: Any) -> tuple[Any, Any]:
     lower = np.eye(n + 1) - padded[before]
     psi = trsm(lower[1:, 1:], theta[:, None])[:, 0]
     r = padded_with_zeros(_lagged(theta, psi), [(0, 1)])
-    covariances = np.linalg.solve(lower - padded[after], r)
+    try:
+        covariances = np.linalg.solve(lower - padded[after], r)
+    except np.linalg.LinAlgError:
+        raise ValueError(LOST) from None
     return covariances, _lagged(phi, covariances[:n]) + r[1:]
 
 

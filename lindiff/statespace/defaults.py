@@ -142,9 +142,9 @@ def _is_variance(build: Callable[..., Any], trial: dict[str, Any], name: str) ->
 
 
 def _is_semidefinite(growth: Any) -> bool:
-    """Of a covariance, or a row of variances."""
+    """Of a covariance, a row of variances, or a number, which the model refuses later by its name."""
     rounding = 1e-9 * np.max(np.abs(growth), initial=0)
-    if growth.ndim == 1 or growth.shape[-1] != growth.shape[-2]:
+    if growth.ndim < 2 or growth.shape[-1] != growth.shape[-2]:
         return bool(np.all(growth >= -rounding))
     return bool(np.all(np.linalg.eigvalsh(growth) >= -rounding))
 

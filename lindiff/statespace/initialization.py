@@ -85,7 +85,10 @@ def stationary_initialization(
 
 def refuse_unstable(name: str, A: Any) -> None:
     """Raise a ValueError where a transition has an eigenvalue of size 1 or more."""
-    radii = np.max(np.abs(np.linalg.eigvals(on_host(A))), axis=-1, initial=0.0)
+    numbers = on_host(A)
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(f"{name}: transition has NaN or infinities, of which nothing is stationary")
+    radii = np.max(np.abs(np.linalg.eigvals(numbers)), axis=-1, initial=0.0)
     if not np.all(radii < 1):
         raise ValueError(
             f"{name}: transition has an eigenvalue of size {np.max(radii):.6g}; a stationary distribution "

@@ -48,6 +48,11 @@ def _log_density(name: str, prior: Any) -> Callable[[Any], Any]:
             )
         prior = ours(*prior.args, **prior.kwds)
     if isinstance(prior, Frozen):
+        if not hasattr(prior, "logpdf"):
+            raise TypeError(
+                f"fit: the prior of {name!r} is over integers, and a parameter is any real number: give a "
+                f"distribution with a density, as scipy.stats.gamma(2.0)"
+            )
         return functools.partial(_logpdf, prior)
     if not callable(prior) or hasattr(prior, "logpdf"):
         raise TypeError(

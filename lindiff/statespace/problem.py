@@ -72,11 +72,8 @@ class Problem:
                 f"fit: build is a {type(build).__name__}; give the function that makes one from parameters, "
                 "as fit(statespace.local_level, y)"
             )
-        if start is not None and not isinstance(start, Mapping):
-            raise TypeError(
-                f"fit: start is a {type(start).__name__}: give the parameters of build by name, as "
-                "{'level_var': 1.0, 'obs_var': 1.0}"
-            )
+        given = {"start": start, "transforms": transforms, "fixed": fixed, "tied": tied, "priors": priors}
+        _check_mappings(given)
         self.given = y = own(y)
         self._panel = PartitionedPanel(y) if is_partitioned(y) else None
         data, labels = labelled("fit", y if self._panel is None else self._panel.first)
@@ -404,6 +401,24 @@ def _one_for_each(start: dict[str, Any], transforms: Mapping[str, Transform]) ->
                 f"{type(transform).__name__}: give one as lindiff.statespace.positive, or its name"
             )
     return {name: transforms.get(name, unconstrained) for name in start}
+
+
+BY_NAME = {
+    "start": "{'level_var': 1.0, 'obs_var': 1.0}",
+    "transforms": "{'level_var': 'positive'}",
+    "fixed": "{'obs_var': 0.0}",
+    "tied": "{'obs_var': 'level_var'}",
+    "priors": "{'level_var': scipy.stats.gamma(2.0)}",
+}
+
+
+def _check_mappings(given: dict[str, Any]) -> None:
+    """Whatever is said of parameters is said by their names."""
+    for name, x in given.items():
+        if x is not None and not isinstance(x, Mapping):
+            raise TypeError(
+                f"fit: {name} is a {type(x).__name__}: name the parameters of build, as {BY_NAME[name]}"
+            )
 
 
 def _check_names(

@@ -411,6 +411,8 @@ class Analysis:
             If the form or the dates do not fit.
         """
         more, labels = labelled("append", y)
+        if not more.ndim:
+            raise ValueError("append: y is a single number; write it as [y], one step")
         more = more[:, None] if more.ndim == 1 else more
         if more.shape[1] != self._y.shape[1]:
             raise ValueError(
