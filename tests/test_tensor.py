@@ -1501,3 +1501,17 @@ def test_entries_of_sums_that_integers_leave_out(m):
     args = {"s": np.array(2.0), "z": np.arange(6.0 - (m == 3))}
     entry = f.jacobian("s")(*(args[name] for name in f.arguments), n=4, m=m)
     assert entry.toarray() == (0.0 if m == 3 else 4.0 * (4 + 5))
+
+
+@pytest.mark.parametrize("kind", ["max", "min", "prod"])
+@pytest.mark.parametrize("conditional", ["[i >= j]", "(sum[k | k <= i] [j >= 0])", "[i >= j]*y[i]"])
+def test_other_reductions_beside_conditional_summands_of_a_factor(kind, conditional):
+    """The sum is a tensor of its own, of which the maximum is one of two terms."""
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.5, 1.5, 3), np.arange(1.0, 4)
+    i, j = np.indices((3, 3))
+    values = {"[i >= j]": i >= j, "(sum[k | k <= i] [j >= 0])": i + 1, "[i >= j]*y[i]": y[i] * (i >= j)}
+    f = ld.tensor(f"f[i, j] = y[j]*({conditional} + ({kind}[k] x[k]))", ranges={"i": 3, "j": 3})
+    found = {"max": np.max, "min": np.min, "prod": np.prod}[kind](x)
+    np.testing.assert_allclose(f(y, x), y[j] * (values[conditional] + found), rtol=1e-14)
+    check_grads(f, (y, x))

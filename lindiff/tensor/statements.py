@@ -434,7 +434,8 @@ class _Normal:
         name = self.names.fresh(f"{x.kind}1" if isinstance(x, Reduction) else "part1")
         own = {index: self.names.fresh(index) for index in scope.indices}
         sizes = tuple(self.sizes[index] for index in scope.indices)
-        terms = tuple(self.term(part, scope, True) for part in self.distributed(x, scope))
+        parts = list(self.distributed(x, scope))
+        terms = tuple(self.term(part, scope, len(parts) == 1) for part in parts)
         self.found.append(renamed(Statement(name, scope.indices, sizes, terms), own))
         return name
 
