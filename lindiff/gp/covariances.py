@@ -2,7 +2,8 @@
 
 A tile of the matrix fits the cache, and the kernel is a program on it: NumPy's functions without Python
 between them and without arrays on their way.  On the way back each tile is computed anew from the points, so
-that nothing of the size of the matrix is kept, and the matrix itself may be overwritten.
+that nothing of the size of the matrix is kept, and the matrix itself may be overwritten.  Of points of many
+columns, where that takes longer, a matrix of one tile keeps what its derivative needs.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
-from lindiff.gp.moving import Still, apart
-from lindiff.gp.tiles import Pulled, Tiles, between
+from lindiff.gp.moving import Still, apart, leaves
+from lindiff.gp.scaled_distances import MANY_COLUMNS
+from lindiff.gp.tiles import IN_ONE_TILE, Pulled, Tiles, between
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
 from lindiff.transforms.reverse import vjp
@@ -39,12 +41,15 @@ def covariances(kernel: Any, F: Any, G: Any = None) -> Any:
 
 @rule
 def _covariances(moving: list[Any], still: Still) -> Any:
-    is_outer = depends_on_variables(moving)
-    K = _covariances(moving, still) if is_outer else _filled(still.tree(moving))
-
     def whole(*moving: Any) -> Any:
         kernel, F, G = still.tree(moving)
         return between(kernel, F, F if G is None else G)
+
+    is_outer = depends_on_variables(moving)
+    if not (is_outer or _is_soon_done_again(*still.tree(moving)[1:])):
+        K, kept = vjp(whole, *moving)
+    else:
+        K, kept = _covariances(moving, still) if is_outer else _filled(still.tree(moving)), None
 
     def push(moving_dot: list[Any]) -> Any:
         return jvp(whole, tuple(moving), tuple(moving_dot))[1]
@@ -52,11 +57,21 @@ def _covariances(moving: list[Any], still: Still) -> Any:
     def pull(K_bar: Any) -> Any:
         if is_outer or type(K_bar) is not np.ndarray:
             return [*vjp(whole, *moving)[1](K_bar)]
+        if kept is not None:
+            return [*kept(K_bar)]
         pulled = Pulled(still.tree(moving), still.active)
         pulled.add_all(K_bar)
         return pulled.total
 
     return K, Differential((push,), (pull,))
+
+
+def _is_soon_done_again(F: Any, G: Any) -> bool:
+    """Whether a tile takes less time to compute anew than its arrays take room for."""
+    first, second = leaves(F), leaves(F if G is None else G)
+    if any(type(x) is not np.ndarray or x.ndim != 2 for x in (*first, *second)):
+        return True
+    return max(x.shape[1] for x in first) < MANY_COLUMNS or len(first[0]) * len(second[0]) > IN_ONE_TILE
 
 
 def _filled(tree: Any) -> Any:

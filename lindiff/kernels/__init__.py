@@ -15,7 +15,13 @@ from lindiff.kernels.cholesky import (
     potri_pullback,
     potri_pushforward,
 )
-from lindiff.kernels.distances import directed_differences, squared_distances, weighted_differences
+from lindiff.kernels.distances import (
+    directed_differences,
+    scaled_squared_distances,
+    scaled_squared_distances_pullback,
+    squared_distances,
+    weighted_differences,
+)
 from lindiff.kernels.eigh import (
     eigh,
     eigh_pullback,
@@ -90,6 +96,8 @@ __all__ = [
     "potri",
     "potri_pullback",
     "potri_pushforward",
+    "scaled_squared_distances",
+    "scaled_squared_distances_pullback",
     "slogdet",
     "slogdet_pullback",
     "squared_distances",

@@ -318,10 +318,130 @@ cdef object directed(cnp.ndarray W, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
                 result[i * m + j] = total
 
 
-cdef tuple alike(W, X, Z, R):
+# -- scaled points ---------------------------------------------------------------------------------------
+
+
+cdef void scaled_about(Py_ssize_t n, Py_ssize_t d, const floating *X, const floating *center,
+                       const floating *inverse, floating *found, floating *norms) noexcept nogil:
+    """(x - c) / s of each row, of the inverse of s, and the squares of their lengths."""
+    cdef Py_ssize_t i, k
+    for i in range(n):
+        for k in range(d):
+            found[i * d + k] = (X[i * d + k] - center[k]) * inverse[k]
+        norms[i] = length_squared(d, found + i * d)
+
+
+cdef floating length_squared(Py_ssize_t d, const floating *x) noexcept nogil:
+    """In four sums, of which one does not wait for the other."""
+    cdef Py_ssize_t k, whole = d - d % 4
+    cdef floating first = 0, second = 0, third = 0, fourth = 0
+    for k in range(0, whole, 4):
+        first += x[k] * x[k]
+        second += x[k + 1] * x[k + 1]
+        third += x[k + 2] * x[k + 2]
+        fourth += x[k + 3] * x[k + 3]
+    for k in range(whole, d):
+        first += x[k] * x[k]
+    return (first + second) + (third + fourth)
+
+
+cdef floating scaled_difference_squared(Py_ssize_t d, const floating *x, const floating *z,
+                                        const floating *inverse) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef floating total = 0, difference
+    for k in range(d):
+        difference = (x[k] - z[k]) * inverse[k]
+        total += difference * difference
+    return total
+
+
+cdef object multiply_scaled(cnp.ndarray X, cnp.ndarray Z, cnp.ndarray center, cnp.ndarray inverse,
+                            cnp.ndarray points, cnp.ndarray norms, cnp.ndarray R, floating zero):
+    """R := r² of scaled points, and these about a centre, with the squares of their lengths."""
+    cdef Py_ssize_t i, j, n = X.shape[0], m = Z.shape[0], d = X.shape[1]
+    cdef floating *x = <floating *> X.data
+    cdef floating *z = <floating *> Z.data
+    cdef floating *c = <floating *> center.data
+    cdef floating *s = <floating *> inverse.data
+    cdef floating *xc = <floating *> points.data
+    cdef floating *zc = xc + n * d
+    cdef floating *of_x = <floating *> norms.data
+    cdef floating *of_z = of_x + n
+    cdef floating *r = <floating *> R.data
+    cdef floating cancelled = <floating> CANCELLED
+    with nogil:
+        scaled_about(n, d, x, c, s, xc, of_x)
+        scaled_about(m, d, z, c, s, zc, of_z)
+        rowmajor.gemm(PLAIN, TRANSPOSE, <blas_int> n, <blas_int> m, <blas_int> d, -2, xc, <blas_int> d,
+                      zc, <blas_int> d, 0, r, <blas_int> m)
+        for i in range(n):
+            for j in range(m):
+                r[i * m + j] += of_x[i] + of_z[j]
+            for j in range(m):
+                if not r[i * m + j] > cancelled * (of_x[i] + of_z[j]):
+                    r[i * m + j] = scaled_difference_squared(d, x + i * d, z + j * d, s)
+
+
+cdef object pull_scaled(cnp.ndarray W, cnp.ndarray far, cnp.ndarray X, cnp.ndarray Z, cnp.ndarray R,
+                        cnp.ndarray inverse, cnp.ndarray points, cnp.ndarray norms, cnp.ndarray Z_bar,
+                        cnp.ndarray s_bar, floating zero):
+    """Onto zeros; `far` becomes the weights of points that are not near."""
+    cdef Py_ssize_t i, j, k, n = X.shape[0], m = Z.shape[0], d = X.shape[1]
+    cdef floating *w = <floating *> W.data
+    cdef floating *kept = <floating *> far.data
+    cdef floating *x = <floating *> X.data
+    cdef floating *z = <floating *> Z.data
+    cdef floating *r = <floating *> R.data
+    cdef floating *s = <floating *> inverse.data
+    cdef floating *xc = <floating *> points.data
+    cdef floating *zc = xc + n * d
+    cdef floating *of_x = <floating *> norms.data
+    cdef floating *of_z = of_x + n
+    cdef floating *bar = <floating *> Z_bar.data
+    cdef floating *sums = <floating *> s_bar.data
+    cdef floating weight, difference, near = <floating> NEAR
+    with nogil:
+        for i in range(n):
+            for j in range(m):
+                kept[i * m + j] = w[i * m + j] if r[i * m + j] > near * (of_x[i] + of_z[j]) else 0
+        # Σ w (x - z)² = Σ_i w_i x² + Σ_j z (2 Σ_i w (z - x) - w_j z), of the sums of weights of rows, columns
+        rowmajor.gemm(TRANSPOSE, PLAIN, <blas_int> m, <blas_int> d, <blas_int> n, -1, kept, <blas_int> m,
+                      xc, <blas_int> d, 0, bar, <blas_int> d)
+        for j in range(m):
+            weight = 0
+            for i in range(n):
+                weight += kept[i * m + j]
+            for k in range(d):
+                bar[j * d + k] += weight * zc[j * d + k]
+                sums[k] += zc[j * d + k] * (2 * bar[j * d + k] - weight * zc[j * d + k])
+        for i in range(n):
+            weight = 0
+            for j in range(m):
+                weight += kept[i * m + j]
+            for k in range(d):
+                sums[k] += weight * xc[i * d + k] * xc[i * d + k]
+        for i in range(n):
+            if all_far(m, r + i * m, of_x[i], of_z):
+                continue
+            for j in range(m):
+                if r[i * m + j] > near * (of_x[i] + of_z[j]):
+                    continue
+                weight = w[i * m + j]
+                for k in range(d):
+                    difference = (z[j * d + k] - x[i * d + k]) * s[k]
+                    bar[j * d + k] += weight * difference
+                    sums[k] += weight * difference * difference
+        for k in range(d):
+            sums[k] *= -2 * s[k]
+        for j in range(m):
+            for k in range(d):
+                bar[j * d + k] *= 2 * s[k]
+
+
+cdef tuple alike(tuple arrays):
     """The arrays by rows, of one type."""
-    dtype = np.result_type(W, X, Z, R)
-    return tuple([np.ascontiguousarray(x, dtype) for x in (W, X, Z, R)])
+    dtype = np.result_type(*arrays)
+    return tuple([np.ascontiguousarray(x, dtype) for x in arrays])
 
 
 def weighted_differences(weights, X, Z, R, bint of_columns=False):
@@ -356,7 +476,7 @@ def weighted_differences(weights, X, Z, R, bint of_columns=False):
     >>> weighted_differences(weights, X, Z, R, of_columns=True)
     array([[-5.]])
     """
-    weights, X, Z, R = alike(weights, X, Z, R)
+    weights, X, Z, R = alike((weights, X, Z, R))
     found = matrix_like(len(Z) if of_columns else len(X), X.shape[1], R)
     found.fill(0)
     if not X.size or not Z.size:
@@ -394,7 +514,7 @@ def directed_differences(W, X, Z, R):
     array([[2.],
            [3.]])
     """
-    W, X, Z, R = alike(W, X, Z, R)
+    W, X, Z, R = alike((W, X, Z, R))
     found = matrix_like(R.shape[0], R.shape[1], R)
     found.fill(0)
     if not X.size or not Z.size:
@@ -404,3 +524,79 @@ def directed_differences(W, X, Z, R):
     else:
         directed[double](W, X, Z, R, found, 0)
     return found
+
+
+def scaled_squared_distances(X, Z, scale):
+    """Σ_k ((x_ik - z_jk) / s_k)² of the rows of two matrices, and what its derivatives need.
+
+    Parameters
+    ----------
+    X, Z : (n, d), (m, d) ndarray
+    scale : (d,) ndarray
+        Real floats, none of them zero.
+
+    Returns
+    -------
+    R : (n, m) ndarray
+    points : (n + m, d) ndarray
+        Those of X and Z about the mean of Z, scaled.
+    norms : (n + m,) ndarray
+        The squares of their lengths.
+
+    Notes
+    -----
+    2 n m d flops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Z = np.array([[2.0, 4.0], [0.0, 3.0]]), np.zeros((1, 2))
+    >>> scaled_squared_distances(X, Z, np.array([1.0, 2.0]))[0]
+    array([[8.  ],
+           [2.25]])
+    """
+    X, Z, scale = alike((X, Z, scale))
+    R, points = matrix_like(len(X), len(Z), X), matrix_like(len(X) + len(Z), X.shape[1], X)
+    norms = np.empty(len(points), X.dtype)
+    center = Z.mean(axis=0) if len(Z) else scale
+    if X.dtype == np.float32:
+        multiply_scaled[float](X, Z, center, 1 / scale, points, norms, R, 0)
+    else:
+        multiply_scaled[double](X, Z, center, 1 / scale, points, norms, R, 0)
+    return R, points, norms
+
+
+def scaled_squared_distances_pullback(R_bar, X, Z, scale, R, points, norms):
+    """Cotangents of Z and of the scale.
+
+    Parameters
+    ----------
+    R_bar : (n, m) ndarray
+    X, Z, scale : ndarray
+    R, points, norms : ndarray
+        By `scaled_squared_distances`.
+
+    Returns
+    -------
+    Z_bar : (m, d) ndarray
+    scale_bar : (d,) ndarray
+
+    Notes
+    -----
+    2 n m d flops, one product for both, and a copy of R_bar.  Near points are subtracted one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Z, scale = np.array([[3.0]]), np.zeros((1, 1)), np.array([2.0])
+    >>> found = scaled_squared_distances(X, Z, scale)
+    >>> scaled_squared_distances_pullback(np.ones((1, 1)), X, Z, scale, *found)
+    (array([[-1.5]]), array([-2.25]))
+    """
+    W, X, Z, scale, R, points, norms = alike((R_bar, X, Z, scale, R, points, norms))
+    Z_bar, scale_bar, far = np.zeros_like(Z), np.zeros_like(scale), np.empty_like(W)
+    if X.dtype == np.float32:
+        pull_scaled[float](W, far, X, Z, R, 1 / scale, points, norms, Z_bar, scale_bar, 0)
+    else:
+        pull_scaled[double](W, far, X, Z, R, 1 / scale, points, norms, Z_bar, scale_bar, 0)
+    return Z_bar, scale_bar

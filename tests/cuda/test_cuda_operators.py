@@ -454,6 +454,7 @@ def test_lengths_beyond_32_bits(cupy, cuda):
 
 def test_same_names_as_the_kernels_of_numpy(cuda):
     by_formula = {"Sweep", "squared_distances", "weighted_differences", "directed_differences"}
+    by_formula |= {"scaled_squared_distances", "scaled_squared_distances_pullback"}
     assert {*lindiff.kernels.__all__} - by_formula <= {*cuda.__all__}
 
 

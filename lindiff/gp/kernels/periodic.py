@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
-from lindiff.gp.kernels.stationary import about_center, as_scale, check_scale
+from lindiff.gp.kernels.stationary import as_scale, check_scale
+from lindiff.gp.scaled_distances import about_center
 from lindiff.kernels.matmul import product
 from lindiff.linalg import squared_distances
 

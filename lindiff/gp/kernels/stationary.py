@@ -11,11 +11,11 @@ from lindiff.core.variable import value
 from lindiff.gp.kernels.base import BOUNDS, STATIC, Bounds, Kernel
 from lindiff.gp.kernels.matern import matern
 from lindiff.gp.points import check_real
+from lindiff.gp.scaled_distances import scaled_squared_distances
 from lindiff.linalg import squared_distances
 
 __all__ = [
-    *("RBF", "Matern", "RationalQuadratic", "Stationary", "WhiteKernel", "about_center", "as_scale"),
-    "check_scale",
+    *("RBF", "Matern", "RationalQuadratic", "Stationary", "WhiteKernel", "as_scale", "check_scale"),
 ]
 
 
@@ -31,8 +31,7 @@ class Stationary(Kernel):
     def between(self, F: Any, G: Any) -> Any:
         scale = as_scale(self.length_scale)
         if np.size(scale) != 1:
-            x, z = about_center(F, G)
-            return self.of_squared(squared_distances(x / scale, z / scale))
+            return self.of_squared(scaled_squared_distances(F, G, scale))
         # Of the scale no difference of large numbers is taken: derivatives by it are exact at all distances.
         unit = np.exp2(np.round(np.log2(np.abs(value(scale)))))
         return self.of_squared(squared_distances(F / unit, G / unit) * (unit / scale) ** 2)
@@ -43,15 +42,6 @@ class Stationary(Kernel):
 
     def variances(self, F: Any) -> Any:
         return 1.0
-
-
-def about_center(F: Any, G: Any) -> tuple[Any, Any]:
-    """Points about a centre of theirs, on which a function of differences does not depend.
-
-    Far from zero the derivative by a scale would be one of large numbers that cancel.
-    """
-    center = np.mean(value(G), axis=0) if len(G) else 0.0
-    return F - center, G - center
 
 
 def as_scale(scale: Any) -> Any:
