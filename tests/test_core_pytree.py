@@ -153,3 +153,123 @@ def test_derivatives_are_not_checked_as_records_are():
     slope = ld.grad(lambda x: -3 * x.length + x.inverse)(Checked(2.0))
     assert slope.length == -3.25
     assert ld.grad(lambda x: x.length**2)(Begun(3.0)).length == 6.0
+
+
+@dataclasses.dataclass
+class Scaled:
+    """What is made by an argument that no field keeps."""
+
+    a: Any
+    k: dataclasses.InitVar[float] = 2.0
+    scaled: Any = dataclasses.field(init=False)
+
+    def __post_init__(self, k):
+        self.scaled = self.a * k
+
+
+@dataclasses.dataclass
+class Validated:
+    a: Any
+    most: dataclasses.InitVar[float]
+
+    def __post_init__(self, most):
+        assert np.all(ld.value(self.a) <= most)
+
+
+@dataclasses.dataclass(slots=True)
+class Doubled:
+    a: Any
+    name: str = dataclasses.field(default="", metadata={"static": True})
+
+    def __post_init__(self):
+        self.a = self.a * 2
+
+
+def test_records_of_arguments_that_are_no_fields():
+    def f(p):
+        return np.sum(p.scaled**2)
+
+    x = np.array([1.0, 2.0])
+    assert ld.value_and_grad(f)(Scaled(x))[0] == 20.0  # by the default
+    for call in (ld.grad(f), ld.checkpoint(f), ld.vmap(f), lambda p: ld.jvp(f, (p,), (p,))):
+        with pytest.raises(
+            TypeError, match=r"Scaled has made scaled by its arguments k, .* make fields of them"
+        ):
+            call(Scaled(x, 3.0))
+    np.testing.assert_array_equal(ld.grad(lambda p: np.sum(p.a**2))(Validated(x, 5.0)).a, 2 * x)
+
+
+def test_derivatives_have_nothing_that_is_made_of_values():
+    slope = ld.grad(lambda x: -3 * x.length + x.inverse)(Checked(2.0))
+    assert slope.inverse is None
+    value, tangent = ld.jvp(lambda z: Checked(z * z), (2.0,), (1.0,))
+    assert (value.inverse, tangent.length, tangent.inverse) == (0.25, 4.0, None)
+    assert ld.jacobian(lambda z: Checked(z * z))(2.0).inverse is None
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ld.program])
+def test_whatever_gives_records_back_leaves_what_they_wrote(wrap):
+    p = Doubled(np.array([[1.0, 2.0], [3.0, 4.0]]), "of two")
+
+    def f(p):
+        return np.sum(p.a**2)
+
+    slopes = ld.vmap(wrap(ld.grad(f)))(p)
+    np.testing.assert_array_equal(slopes.a, 2 * p.a)
+    assert slopes.name == "of two"
+    np.testing.assert_array_equal(ld.vmap(wrap(Doubled))(p.a).a, 2 * p.a)
+    np.testing.assert_array_equal(ld.vmap(wrap(lambda p: p))(p).a, p.a)
+    np.testing.assert_array_equal(wrap(lambda p: p)(p).a, p.a)
+    np.testing.assert_array_equal(wrap(ld.checkpoint(lambda p: p))(p).a, p.a)
+    assert wrap(f)(p) == f(p)
+    flat, back = ld.ravel(p)
+    np.testing.assert_array_equal(back(flat).a, p.a)
+    np.testing.assert_array_equal(ld.jacobian(lambda p: p)(p).a.a, np.eye(4).reshape(2, 2, 2, 2))
+
+
+class Bag:
+    """No tree: whatever is in it is found, too."""
+
+
+def product_of(z):
+    return Product(z, z * z)
+
+
+def part_and_bag(z):
+    bag, square = Bag(), z * z
+    bag.cube = square * z
+    return square, bag
+
+
+@dataclasses.dataclass
+class Product:
+    a: Any
+    b: Any
+    c: Any = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        self.c = self.a * self.b
+
+
+@dataclasses.dataclass(slots=True)
+class ProductOfSlots(Product):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("function", "total"),
+    [
+        (product_of, lambda p: np.sum(p.a + 2 * p.b + 3 * p.c**2)),
+        (lambda z: ProductOfSlots(z, z * z), lambda p: np.sum(p.a + 2 * p.b + 3 * p.c**2)),
+        (part_and_bag, lambda found: np.sum(found[0] + 3 * found[1].cube ** 2)),
+        (lambda z: [part_and_bag(z)[1], {"a": product_of(z)}], lambda x: np.sum(x[0].cube * x[1]["a"].c)),
+    ],
+)
+def test_what_results_of_checkpoints_have_besides(function, total):
+    z = np.array([1.0, 2.0])
+    expected = ld.grad(lambda z: total(function(z)))(z)
+    again = ld.checkpoint(function)
+    np.testing.assert_allclose(ld.grad(lambda z: total(again(z)))(z), expected, rtol=1e-14)
+    np.testing.assert_allclose(ld.jvp(lambda z: total(again(z)), (z,), (np.ones(2),))[1], expected.sum())
+    second = ld.hvp(lambda z: total(function(z)), (z,), (np.ones(2),))[1]
+    np.testing.assert_allclose(ld.hvp(lambda z: total(again(z)), (z,), (np.ones(2),))[1], second, rtol=1e-13)

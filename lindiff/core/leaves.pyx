@@ -4,6 +4,8 @@ cimport cython
 
 import dataclasses
 
+import numpy as np
+
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
 leaf_types = set()
 
@@ -20,7 +22,7 @@ cdef enum Kind:
 
 cdef enum Anew:     # what a dataclass makes of other fields
     MADE        # what its class makes of any
-    KEPT        # what it makes of them, but they are those that it has: what it wrote to them is there
+    KEPT        # what it makes of them, but what it wrote to them is there
     LEFT        # nothing: they are a derivative's
 
 
@@ -79,9 +81,13 @@ cdef object assembled(tree, Kind kind, list keys, list children, Anew anew):
         return None
     items = dict(zip(keys, children, strict=True))
     if kind == RECORD:
-        if anew == MADE or not is_made_of_fields(tree):
+        if not hasattr(tree, "__post_init__"):
             return dataclasses.replace(tree, **items)
-        return with_fields(tree, items) if anew == LEFT else remade(tree, items)
+        if anew == LEFT:
+            return derivative(tree, items)
+        if has_init_vars(tree):
+            return of_init_vars(tree, items)
+        return dataclasses.replace(tree, **items) if anew == MADE else remade(tree, items)
     if kind == CHOSEN:
         return tree._replace(**items)
     if type(tree) is dict:
@@ -91,10 +97,64 @@ cdef object assembled(tree, Kind kind, list keys, list children, Anew anew):
     return copied
 
 
-cdef bint is_made_of_fields(tree):
-    """Whether a dataclass makes something of its fields alone, once it has them."""
-    return hasattr(tree, "__post_init__") and not any(
-        field._field_type is dataclasses._FIELD_INITVAR for field in tree.__dataclass_fields__.values())
+cdef bint has_init_vars(record):
+    """Whether what a dataclass was made with is not all in its fields."""
+    return any(field._field_type is dataclasses._FIELD_INITVAR
+               for field in record.__dataclass_fields__.values())
+
+
+cdef dict made_besides(record):
+    """What has numbers in a dataclass but is none of the fields that it was given."""
+    given = {field.name for field in dataclasses.fields(record) if field.init}
+    found = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)
+             if hasattr(record, field.name)} | getattr(record, "__dict__", {})
+    return {name: x for name, x in found.items() if name not in given and numbers_in(x)}
+
+
+cdef list numbers_in(x):
+    cdef list leaves = []
+    structure_of(x, kind_of(x), leaves)
+    return [leaf for leaf in leaves if isinstance(leaf, float) or hasattr(leaf, "dtype")]
+
+
+cdef object of_init_vars(record, dict items):
+    """A dataclass with other fields, if its default arguments make of its own what it has."""
+    made = made_besides(record)
+    if not made:
+        return with_fields(record, items)
+    names = [name for name, field in record.__dataclass_fields__.items()
+             if field._field_type is dataclasses._FIELD_INITVAR]
+    try:
+        again = made_besides(dataclasses.replace(record))
+    except ValueError:  # an argument without a default
+        again = {}
+    if again.keys() != made.keys() or not all(map(are_same, made.values(), again.values())):
+        raise TypeError(f"{type(record).__name__} has made {', '.join(made)} by its arguments "
+                        f"{', '.join(names)}, which are no fields: of other numbers it cannot be made again; "
+                        f"make fields of them instead of InitVar")
+    return dataclasses.replace(record, **items)
+
+
+def are_same(x, y):
+    """Whether two values have the same numbers in them."""
+    first, second = numbers_in(x), numbers_in(y)
+    return len(first) == len(second) and all(
+        np.array_equal(number(a), number(b), equal_nan=number(a).dtype.kind in "fc")
+        for a, b in zip(first, second, strict=True))
+
+
+cdef object number(x):
+    while hasattr(x, "_value"):  # of a Variable
+        x = x._value
+    return np.asarray(x)
+
+
+cdef object derivative(record, dict items):
+    """A dataclass with derivatives as its fields, without numbers that its class has made of other fields."""
+    other = with_fields(record, items)
+    for name in made_besides(other):
+        object.__setattr__(other, name, None)
+    return other
 
 
 cdef object with_fields(record, dict items):
@@ -152,11 +212,12 @@ cdef class Structure:
     cdef bint is_flat           # all children are leaves
 
     def __call__(self, leaves):
-        return self.of(list(leaves), MADE)
-
-    def of_same(self, leaves):
-        """The same for leaves that have the values of those of the tree."""
+        """What a record has written to its fields is in the leaves; what it makes besides is made anew."""
         return self.of(list(leaves), KEPT)
+
+    def of_others(self, leaves):
+        """The same for leaves of other values, of which records are made as by their users."""
+        return self.of(list(leaves), MADE)
 
     def of_derivative(self, leaves):
         """The same for leaves that are derivatives by those of the tree, or along them."""

@@ -226,7 +226,7 @@ cdef class Outputs:
             leaves[i] = with_kind(leaves[i], False)
         if self.unflatten is None:
             return leaves[0]
-        return self.unflatten.of_derivative(leaves) if of_derivative else self.unflatten.of_same(leaves)
+        return self.unflatten.of_derivative(leaves) if of_derivative else self.unflatten(leaves)
 
     cdef list cotangents(self, y_bar):
         """The leaves of a cotangent for this result, checked; None stands for zeros."""
@@ -359,7 +359,7 @@ def explain_errors(explain):
 cdef object run(function, Trace trace, list variables, Inputs inputs):
     """Call the function on Variables with its trace current, whatever happens."""
     cdef tuple arguments = tuple(variables) if inputs.unflatten is None \
-        else inputs.unflatten.of_same(variables)
+        else inputs.unflatten(variables)
     token = begin(trace)
     try:
         for x in inputs.arrays:

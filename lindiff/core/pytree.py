@@ -177,7 +177,7 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """
     leaves, unflatten = flatten(tree)
     columns = [flatten_like(other, tree, "other tree", "first tree") for other in others]
-    return unflatten([function(*row) for row in zip(leaves, *columns, strict=True)])
+    return unflatten.of_others([function(*row) for row in zip(leaves, *columns, strict=True)])
 
 
 def zeros_like(tree: Any) -> Any:

@@ -222,7 +222,7 @@ cdef class Rule(Handler):
             return pytree.rebuild(result, record_outputs(trace, differential, [as_value(y) for y in result]))
         if isinstance(result, (tuple, list)) or is_inner(result):
             leaves, differential.unflatten = pytree.flatten(result)
-            return differential.unflatten.of_same(
+            return differential.unflatten(
                 record_outputs(trace, differential, [as_value(y) for y in leaves]))
         return self.seen(self.like_value(record(trace, differential, result), result), args, kwargs)
 
@@ -253,7 +253,7 @@ cdef class Rule(Handler):
         cdef Py_ssize_t i
         leaves, unflatten = pytree.flatten(result)
         lowered = [outside(y, trace) for y in leaves]
-        differential.bind(trace, nodes, places, args_seen, unflatten.of_same(lowered))
+        differential.bind(trace, nodes, places, args_seen, unflatten(lowered))
         if is_inner(result) or isinstance(result, (tuple, list)):
             differential.unflatten = unflatten
             outputs = record_outputs(trace, differential, [as_value(y) for y in lowered])
@@ -267,7 +267,7 @@ cdef class Rule(Handler):
         if any([is_inside(y, trace) for y in leaves]):  # of a transform that began after theirs
             inner, _ = pytree.flatten(self.outcome(args, kwargs)[0])
             outputs = [on_top(y, output, trace) for y, output in zip(inner, outputs)]
-        return unflatten.of_same(outputs)
+        return unflatten(outputs)
 
     cdef object seen(self, object result, tuple args, dict kwargs):
         """The result, known as a view of the argument whose memory it has."""

@@ -13,10 +13,14 @@ from lindiff.core.tally cimport Tally, begin_tally, current as current_tally, en
 from lindiff.core.variable cimport Variable, new_variable, value_of, watch_over
 from lindiff.kernels.sizes cimport COMPARED_NUMBERS, COMPARED_SUMS
 
+import dataclasses
+from types import ModuleType
+
 import numpy as np
 
-from lindiff.core import pytree
 from lindiff.core.record import current_trace
+
+WITHOUT_VARIABLES = frozenset([float, int, bool, str, complex, np.float64, np.float32])
 
 
 cdef class Cut:
@@ -95,10 +99,37 @@ cdef int find_newer(object x, Trace trace, Py_ssize_t since, list found) except 
     return 0
 
 
+cdef list variables_anywhere(object returned):
+    """The Variables in a tree, and those that its records and other objects have as attributes."""
+    cdef list found = [], queue = [returned]
+    cdef set seen = set()
+    for x in queue:
+        if type(x) is Variable:
+            found.append(x)
+        elif x is not None and type(x) not in WITHOUT_VARIABLES and id(x) not in seen:
+            seen.add(id(x))
+            queue.extend(parts_of(x))
+    return found
+
+
+cdef object parts_of(object x):
+    """What is in a container, or what an object has."""
+    if isinstance(x, dict):
+        return x.values()
+    if isinstance(x, (tuple, list)):
+        return x
+    if isinstance(x, (type, ModuleType)):
+        return ()
+    if isinstance(x, np.ndarray):
+        return x.ravel() if x.dtype == object else ()
+    of_slots = dataclasses.fields(x) if dataclasses.is_dataclass(x) and not hasattr(x, "__dict__") else ()
+    return [*getattr(x, "__dict__", {}).values(), *(getattr(x, f.name, None) for f in of_slots)]
+
+
 cdef list results_of(object returned):
     """The different Variables that a function returned, and what they are views of, in order: these change
     where one of them is written to."""
-    cdef list found = [x for x in pytree.flatten(returned)[0] if type(x) is Variable]
+    cdef list found = variables_anywhere(returned)
     cdef set seen = set()
     cdef list results = []
     for x in found:

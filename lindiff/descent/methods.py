@@ -101,8 +101,8 @@ class Method(abc.ABC):
             for leaf, *others in zip(leaves, *columns, strict=True)
         ]
         rows = [[one[k] for one in changed] for k in range(1 + len(names))]
-        moments = {name: restore(row) for name, row in zip(names, rows[1:], strict=True)}
-        return restore(rows[0]), State(step, moments)
+        moments = {name: restore.of_derivative(row) for name, row in zip(names, rows[1:], strict=True)}
+        return restore.of_others(rows[0]), State(step, moments)
 
     def used(self) -> tuple[str, ...]:
         """The moments that these parameters of the method ask for."""

@@ -205,7 +205,7 @@ def _pushforwards(of: Callable[..., Any]) -> Callable[..., Any]:
         leaves, _ = pytree.flatten(x_dots)
         y_dots = linearization.push_leaves([Directions(leaf) for leaf in leaves])
         _, restore = pytree.flatten(linearization.value)
-        return restore([array_of(y_dot, len(leaves[0])) for y_dot in y_dots])
+        return restore.of_derivative([array_of(y_dot, len(leaves[0])) for y_dot in y_dots])
 
     return pushed
 
@@ -219,7 +219,7 @@ def _pullbacks(of: Callable[..., Any]) -> Callable[..., Any]:
         leaves, _ = pytree.flatten(y_bars)
         x_bars = linearization.pull_arrays([Directions(leaf) for leaf in leaves])
         _, restore = pytree.flatten(x)
-        return restore([array_of(x_bar, len(leaves[0])) for x_bar in x_bars])
+        return restore.of_derivative([array_of(x_bar, len(leaves[0])) for x_bar in x_bars])
 
     return pulled
 

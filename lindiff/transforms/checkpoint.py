@@ -86,7 +86,7 @@ def checkpoint(function: F, *, program: bool = False) -> F:
         again.__name__ = f"checkpoint({getattr(function, '__name__', 'function')})"  # for messages
         leaves, restore = pytree.flatten((args, kwargs))
         guards: list[Any] = []
-        positional, by_name = restore.of_same([kept(leaf, guards) for leaf in leaves])
+        positional, by_name = restore([kept(leaf, guards) for leaf in leaves])
         return run_segment(call, again, guards)
 
     if program:  # which keeps arguments and results alone, and has a program for the walk

@@ -186,7 +186,7 @@ def implicit(
             found = _in_own_memory(find(*value(args), **kwargs))
             _refuse_variables(found)
             return found
-        plain = restore.of_same([_for_solver(leaf) for leaf in leaves])
+        plain = restore([_for_solver(leaf) for leaf in leaves])
         found = _in_own_memory(called(functools.partial(find, **kwargs), plain))
         _refuse_variables(found)
         x, aux = found if has_aux else (found, None)
@@ -196,12 +196,10 @@ def implicit(
             differentiable_array(value(leaf) if is_untraced(leaf) else leaf, "the solution")
             for leaf in x_leaves
         ]
-        outputs = _differentiated(
-            _Residual(equation, restore_x.of_same, restore.of_same, likes), given, solve, None
-        )
+        outputs = _differentiated(_Residual(equation, restore_x, restore, likes), given, solve, None)
         if outputs is likes:
             return found
-        x = restore_x.of_same(outputs)
+        x = restore_x(outputs)
         return (x, aux) if has_aux else x
 
     return solution
@@ -411,11 +409,11 @@ class _Solution:
             return derivative(u) - b
 
         given, restore = pytree.flatten((self.x, self.theta, b))
-        x, theta, plain = restore.of_same([_for_solver(leaf) for leaf in given])
+        x, theta, plain = restore([_for_solver(leaf) for leaf in given])
         at_x = Linearization(lambda x: residual(x, *theta), (x,), kept=True)
         A = linear_operator(at_x, lambda v: np.array(value(v)))  # the residual may close over Variables
         u = _solved(linear_solve(A.H if adjoint else A, plain), plain).astype(b.dtype)
-        of_u = _Residual(equation, lambda leaves: leaves[0], restore.of_same, [u])
+        of_u = _Residual(equation, lambda leaves: leaves[0], restore, [u])
         return _differentiated(of_u, given, linear_solve, self.trace)[0]
 
 

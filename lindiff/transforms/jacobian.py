@@ -204,7 +204,9 @@ def _jacobian(linearization: Linearization, argnums: Argnums, mode: str | None) 
     blocks = _by_pushing if (mode or fewer) == "fwd" else _by_pulling
     rows = blocks(linearization, inputs, outputs)
     _, restore_outputs = pytree.flatten(linearization.value)
-    return restore_outputs([one_or_all(argnums, linearization.inputs.restore(row)) for row in rows])
+    return restore_outputs.of_derivative(
+        [one_or_all(argnums, linearization.inputs.restore(row)) for row in rows]
+    )
 
 
 def is_complex(array: Any) -> bool:

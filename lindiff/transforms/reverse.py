@@ -208,4 +208,4 @@ def _gradients(
     along, restore = pytree.flatten(linearization.pull(1.0))
     across, _ = pytree.flatten(linearization.pull(1j))
     check_complex_linear(along, across, name)
-    return restore([np.conjugate(x_bar) for x_bar in along])
+    return restore.of_derivative([np.conjugate(x_bar) for x_bar in along])

@@ -285,7 +285,7 @@ class _Others:
         """The function of x, with other arrays in the place of these."""
         left = iter(arrays)
         # of what is no argument of a program each call gets a copy of its own, to write to
-        others = self._restore.of_same([next(left) if _has_numbers(x) else copied(x) for x in self._leaves])
+        others = self._restore([next(left) if _has_numbers(x) else copied(x) for x in self._leaves])
         given = {**dict(zip(self._keys, others, strict=True)), self._place: x}
         args = [given[place] for place in range(len(self._args))]
         return function(*args, **{name: given[name] for name in self._kwargs})
@@ -423,7 +423,7 @@ def _called_on_copies(function: Callable[..., Any], args: tuple[Any, ...]) -> tu
     """What a function returns, and whether it writes into its arguments, of which these stay as they are."""
     leaves, restore = pytree.flatten(args)
     copies = list(map(copied, leaves))
-    result = function(*restore.of_same(copies))
+    result = function(*restore(copies))
     return result, any(x.tobytes() != y.tobytes() for x, y in zip(leaves, copies, strict=True) if x is not y)
 
 

@@ -85,12 +85,12 @@ def vmap(function: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> C
         many = [axis is not None for axis in axes]
         leaves = [x if axis is None else _first(x, axis) for x, axis in zip(leaves, axes, strict=True)]
         _check_counts([x.shape[0] for x, m in zip(leaves, many, strict=True) if m])
-        result = mapped(restore.of_same, many, leaves)
+        result = mapped(restore, many, leaves)
         found, restore_result = pytree.flatten(result)
         to = _axes_of(result, out_axes, "out_axes")
         if not any(axes) and not any(to) and None not in to:
             mapped.remember(args, kwargs, many, result)
-        return restore_result.of_same([_moved(y, axis) for y, axis in zip(found, to, strict=True)])
+        return restore_result([_moved(y, axis) for y, axis in zip(found, to, strict=True)])
 
     return of_many
 
