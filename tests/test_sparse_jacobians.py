@@ -1201,3 +1201,19 @@ def test_objects_that_look_alike(mode):
     for k in (1, 1, 3):
         matrix = jacobian(np.ones(6), Shift(k))
         np.testing.assert_array_equal(matrix.toarray(), 2 * np.roll(np.eye(6), k, 0) + 1e17 * np.eye(6))
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 300.0])
+@pytest.mark.parametrize("wrap", [lambda f: f, ld.program])
+def test_what_the_shorter_way_rounds_away_the_other_keeps(scale, wrap):
+    """By rows the slopes of a largest logit are ones that cancel but for what is left of the others."""
+
+    def log_probabilities(x):
+        a = x.reshape(-1, 4)
+        m = np.max(a, axis=1, keepdims=True)
+        return (a - m - np.log(np.sum(np.exp(a - m), axis=1, keepdims=True)))[:, :3].ravel()
+
+    jacobian = ld.jacobian(wrap(log_probabilities), sparse=True)
+    for seed in range(5):
+        x = scale * np.random.default_rng(seed).standard_normal(20)
+        np.testing.assert_allclose(jacobian(x).toarray(), ld.jacobian(log_probabilities)(x), atol=1e-15)

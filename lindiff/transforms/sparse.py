@@ -27,7 +27,7 @@ from lindiff.programs.program import Program
 from lindiff.programs.recording import Unrecordable
 from lindiff.programs.tree import Tree
 from lindiff.transforms._arguments import Argnums, linearized, places_of
-from lindiff.transforms.compression import CHUNK_BYTES, Comparison, Compression, largest
+from lindiff.transforms.compression import CHUNK_BYTES, Comparison, Compression, Walk, largest
 
 __all__ = ["SparseJacobian"]
 
@@ -113,15 +113,18 @@ class SparseJacobian:
         if kept is None or (found.pattern > kept.pattern).nnz or found.looks > kept.looks:
             pattern = found.pattern if kept is None else found.pattern + kept.pattern
             kept = Compression.of(pattern, found.looks, self._mode, key[2])
-        matrix, comparisons = kept.matrix(along, x)
         slope = np.abs(np.ravel(y)) / (largest(at) or 1.0)
         slope = np.where(np.isfinite(slope), slope, 0.0)
-        for compared in (*comparisons, *kept.closer(matrix, along)):
-            if compared.misses(slope if compared.forward else 0.0, along):
-                raise TypeError(
-                    f"{self._name} does not do the same when it is called again: its pattern cannot be "
-                    f"found; leave sparse=True away"
-                )
+        matrix = _complete(kept, along, x, slope)
+        if matrix is None and self._mode is None:  # what cancels on one way may be there on the other
+            kept = Compression.of(kept.pattern, kept.looks, "rev" if kept.forward else "fwd", key[2])
+            matrix = _complete(kept, along, x, slope)
+        if matrix is None:
+            way = "" if self._mode is None else " and mode"
+            raise TypeError(
+                f"{self._name} does not do the same when it is called again, or rounds away what another "
+                f"walk through it keeps: its pattern cannot be found; leave sparse=True{way} away"
+            )
         if len(self._kept) >= KEPT:
             self._kept.clear()
             self._repeatable.clear()
@@ -395,6 +398,15 @@ class _Repeatable:
         ends = products[0] if len(products) == 1 else np.concatenate(products)
         matrix = self.kept.matrix_of(ends)
         return (value, matrix) if _are_rounding(self.kept.of_seeds(matrix, ends)) else None
+
+
+def _complete(kept: Compression, walk: Walk, x: Any, slope: Any) -> csr_array | None:
+    """The Jacobian at x; None if its pattern has not all entries of it."""
+    matrix, comparisons = kept.matrix(walk, x)
+    for compared in (*comparisons, *kept.closer(matrix, walk)):
+        if compared.misses(slope if compared.forward else 0.0, walk):
+            return None
+    return matrix
 
 
 def _are_rounding(comparisons: list[Comparison]) -> bool:
