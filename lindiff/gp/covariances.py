@@ -2,8 +2,8 @@
 
 A tile of the matrix fits the cache, and the kernel is a program on it: NumPy's functions without Python
 between them and without arrays on their way.  On the way back each tile is computed anew from the points, so
-that nothing of the size of the matrix is kept, and the matrix itself may be overwritten.  Of points of many
-columns, where that takes longer, a matrix of one tile keeps what its derivative needs.
+that nothing of the size of the matrix is kept, and the matrix itself may be overwritten.  What one tile alone
+needs for that is kept, which takes less time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.gp.moving import Still, apart, leaves
-from lindiff.gp.scaled_distances import MANY_COLUMNS
 from lindiff.gp.tiles import IN_ONE_TILE, Pulled, Tiles, between
 from lindiff.rules._common import depends_on_variables
 from lindiff.transforms.forward import jvp
@@ -32,7 +31,8 @@ def covariances(kernel: Any, F: Any, G: Any = None) -> Any:
 
     Notes
     -----
-    One array, its result.  That of F alone is symmetric, and computed by half; so are its derivatives.
+    One array, its result; of one tile with derivatives its distances and factors, too.  That of F alone is
+    symmetric, there but for rounding, and computed by half where it has more tiles.
     """
     tree = (kernel.of_features(), F, G)
     moving, still = apart(tree)
@@ -46,8 +46,9 @@ def _covariances(moving: list[Any], still: Still) -> Any:
         return between(kernel, F, F if G is None else G)
 
     is_outer = depends_on_variables(moving)
-    if not (is_outer or _is_soon_done_again(*still.tree(moving)[1:])):
-        K, kept = vjp(whole, *moving)
+    if not is_outer and _is_one_tile(*still.tree(moving)[1:]):
+        with np.errstate(all="ignore"):  # as programs of tiles
+            K, kept = vjp(whole, *moving)
     else:
         K, kept = _covariances(moving, still) if is_outer else _filled(still.tree(moving)), None
 
@@ -58,7 +59,8 @@ def _covariances(moving: list[Any], still: Still) -> Any:
         if is_outer or type(K_bar) is not np.ndarray:
             return [*vjp(whole, *moving)[1](K_bar)]
         if kept is not None:
-            return [*kept(K_bar)]
+            with np.errstate(all="ignore"):
+                return [*kept(K_bar)]
         pulled = Pulled(still.tree(moving), still.active)
         pulled.add_all(K_bar)
         return pulled.total
@@ -66,12 +68,10 @@ def _covariances(moving: list[Any], still: Still) -> Any:
     return K, Differential((push,), (pull,))
 
 
-def _is_soon_done_again(F: Any, G: Any) -> bool:
-    """Whether a tile takes less time to compute anew than its arrays take room for."""
+def _is_one_tile(F: Any, G: Any) -> bool:
     first, second = leaves(F), leaves(F if G is None else G)
-    if any(type(x) is not np.ndarray or x.ndim != 2 for x in (*first, *second)):
-        return True
-    return max(x.shape[1] for x in first) < MANY_COLUMNS or len(first[0]) * len(second[0]) > IN_ONE_TILE
+    of_numpy = all(type(x) is np.ndarray for x in (*first, *second))
+    return of_numpy and len(first[0]) * len(second[0]) <= IN_ONE_TILE
 
 
 def _filled(tree: Any) -> Any:
