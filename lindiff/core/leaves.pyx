@@ -139,14 +139,15 @@ def are_same(x, y):
     """Whether two values have the same numbers in them."""
     first, second = numbers_in(x), numbers_in(y)
     return len(first) == len(second) and all(
-        np.array_equal(number(a), number(b), equal_nan=number(a).dtype.kind in "fc")
+        np.array_equal(bare(a), bare(b), equal_nan=bare(a).dtype.kind in "fc")
         for a, b in zip(first, second, strict=True))
 
 
-cdef object number(x):
-    while hasattr(x, "_value"):  # of a Variable
-        x = x._value
-    return np.asarray(x)
+def bare(leaf):
+    """The array of a leaf, without the Variables around it."""
+    while hasattr(leaf, "_value"):  # the constant of a Variable is plain
+        leaf = leaf._value
+    return leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
 
 
 cdef object derivative(record, dict items):

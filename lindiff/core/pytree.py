@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.leaves import children, chosen, fields, flatten, leaf_types, rebuild, remade, replace
+from lindiff.core.leaves import bare, children, chosen, fields, flatten, leaf_types, rebuild, remade, replace
 
 __all__ = [
     "flatten",
@@ -207,15 +207,9 @@ def zeros_but(tree: Any, leaves: dict[tuple[Any, ...], Any], path: tuple[Any, ..
 
 
 def _zeros_like_leaf(leaf: Any) -> Any:
-    return np.zeros_like(_plain(leaf))
+    return np.zeros_like(bare(leaf))
 
 
 def ones_like(array: Any) -> Any:
     """Ones of the shape and dtype of an array."""
-    return np.ones_like(_plain(array))
-
-
-def _plain(leaf: Any) -> Any:
-    while hasattr(leaf, "_value"):  # the constant of a Variable is plain
-        leaf = leaf._value
-    return leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
+    return np.ones_like(bare(array))
