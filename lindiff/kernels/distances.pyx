@@ -328,31 +328,23 @@ cdef void scaled_about(Py_ssize_t n, Py_ssize_t d, const floating *X, const floa
     for i in range(n):
         for k in range(d):
             found[i * d + k] = (X[i * d + k] - center[k]) * inverse[k]
-        norms[i] = length_squared(d, found + i * d)
-
-
-cdef floating length_squared(Py_ssize_t d, const floating *x) noexcept nogil:
-    """In four sums, of which one does not wait for the other."""
-    cdef Py_ssize_t k, whole = d - d % 4
-    cdef floating first = 0, second = 0, third = 0, fourth = 0
-    for k in range(0, whole, 4):
-        first += x[k] * x[k]
-        second += x[k + 1] * x[k + 1]
-        third += x[k + 2] * x[k + 2]
-        fourth += x[k + 3] * x[k + 3]
-    for k in range(whole, d):
-        first += x[k] * x[k]
-    return (first + second) + (third + fourth)
+        norms[i] = scaled_difference_squared(d, X + i * d, center, inverse)
 
 
 cdef floating scaled_difference_squared(Py_ssize_t d, const floating *x, const floating *z,
                                         const floating *inverse) noexcept nogil:
-    cdef Py_ssize_t k
-    cdef floating total = 0, difference
-    for k in range(d):
+    """In four sums, of which one does not wait for the other."""
+    cdef Py_ssize_t k, part, whole = d - d % 4
+    cdef floating difference
+    cdef floating[4] sums = [0, 0, 0, 0]
+    for k in range(0, whole, 4):
+        for part in range(4):
+            difference = (x[k + part] - z[k + part]) * inverse[k + part]
+            sums[part] += difference * difference
+    for k in range(whole, d):
         difference = (x[k] - z[k]) * inverse[k]
-        total += difference * difference
-    return total
+        sums[0] += difference * difference
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
 
 
 cdef object multiply_scaled(cnp.ndarray X, cnp.ndarray Z, cnp.ndarray center, cnp.ndarray inverse,
