@@ -96,6 +96,51 @@ def test_data_that_go_on():
         answers.append(Y[20:])
 
 
+EVEN = {
+    "every other": pd.RangeIndex(4, 20, 2),
+    "durations": pd.timedelta_range("0h", periods=8, freq="90min"),
+    "fractions": pd.Index(np.linspace(0.0, 0.7, 8)),
+}
+UNEVEN = {
+    "numbers": pd.Index([1, 2, 5, 7, 11, 13, 17, 19]),
+    "days": pd.DatetimeIndex(["2001-01-02", *(f"2001-02-{day}" for day in (11, 12, 15, 18, 19, 21, 28))]),
+    "letters": pd.Index(list("abcdefgh")),
+}
+
+
+@pytest.mark.parametrize("index", [*EVEN.values(), *UNEVEN.values()], ids=[*EVEN, *UNEVEN])
+def test_other_indices_go_on(index):
+    y = pd.Series(Y[:8], index)
+    answers = Analysis(MODEL, y[:6])
+    longer = answers.append(y[6:])
+    assert longer.y.index.equals(index)
+    assert longer.loglikelihood == Analysis(MODEL, y).loglikelihood
+    assert answers.news(y, index[7]).after == Analysis(MODEL, Y[:6]).news(Y[:8], 7).after
+
+
+@pytest.mark.parametrize("index", EVEN.values(), ids=EVEN)
+def test_even_steps_are_known_ahead(index):
+    ahead = Analysis(MODEL, pd.Series(Y[:6], index[:6])).forecast(2).mean.index
+    np.testing.assert_allclose(ahead.to_numpy().astype(float), index[6:].to_numpy().astype(float))
+
+
+@pytest.mark.parametrize("index", UNEVEN.values(), ids=UNEVEN)
+def test_others_are_numbered(index):
+    assert list(Analysis(MODEL, pd.Series(Y[:6], index[:6])).forecast(2).mean.index) == [1, 2]
+
+
+def test_news_of_dates_in_text():
+    y = pd.Series(Y[:14], pd.date_range("2001-01", periods=14, freq="MS"))
+    answers = Analysis(MODEL, y[:12])
+    expected = answers.news(y, y.index[13]).after
+    assert answers.news(y, "2002-02").after == answers.news(y, "2002-02-01").after == expected
+    assert answers.news(y, "2002-03").after == answers.news(y, pd.Timestamp("2002-03-01")).after
+    with pytest.raises(ValueError, match=r"news: 2001 is no step .*2001 is 12 steps, 2001-01-01"):
+        answers.news(y, "2001")
+    with pytest.raises(ValueError, match=r"where the old data have 2001-03-01 .*, the new have 2001-04-01"):
+        answers.news(y.drop(y.index[2]), "2002-02")
+
+
 def test_dates_that_do_not_fit():
     index = INDICES["days"]
     with pytest.raises(ValueError, match="out of order: 2001-01-31 00:00:00 comes after 2001-02-01"):

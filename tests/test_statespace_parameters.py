@@ -596,6 +596,21 @@ def test_robust_standard_errors_in_other_units(unit):
         np.testing.assert_allclose(found[name] / of_name, expected[name], rtol=1e-4)
 
 
+def test_searches_begin_within_bounds():
+    walk = np.cumsum(np.random.default_rng(0).normal(size=60))
+    found = statespace.fit(
+        local_level, walk, transforms={"level_var": statespace.bounded(1.5, 2)}, progress=False
+    )
+    assert 1.5 <= found.params["level_var"] < 2
+    free = statespace.fit(
+        lambda mean: local_level(1.0, 1.0)._replace(obs_intercept=mean * np.ones(1)),
+        walk - 30,
+        transforms={"mean": statespace.bounded(None, -0.5)},
+        progress=False,
+    )
+    assert free.params["mean"] < -0.5
+
+
 @pytest.mark.parametrize("alpha", [95, 2, 0.0, 1.0, -0.05])
 def test_levels_that_are_no_probabilities(alpha):
     found = statespace.fit(local_level, np.cumsum(np.random.default_rng(0).normal(size=50)), progress=False)

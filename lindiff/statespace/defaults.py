@@ -40,12 +40,27 @@ def completed(
     size, found = size_of_noise(y), {}
     for name, default in asked.items():
         if _is_variance(build, trial, name):
-            found[name] = size
             maps.setdefault(name, positive)
+            found[name] = _allowed(maps[name], size)
         elif default is None:
-            found[name] = _beginning(build, trial, name)
+            found[name] = _allowed(maps.get(name), _beginning(build, trial, name))
     wanted = start if start is not None else found
     return {name: given[name] if name in given else found[name] for name in wanted}, maps
+
+
+def _allowed(transform: Any, x: float) -> float:
+    """x, or where a transform does not allow that, the number it makes of zero."""
+    if not isinstance(transform, Transform):
+        return x
+    try:
+        if np.all(np.isfinite(transform.unconstrain(x))):
+            return x
+    except FAILURES:
+        pass
+    try:
+        return float(transform.constrain(np.float64(0.0)))
+    except (*FAILURES, IndexError):  # of vectors or matrices
+        return x
 
 
 def _is_positive(x: Any) -> bool:

@@ -485,15 +485,7 @@ class Analysis:
         new, labels = labelled("news", y)
         self._labels.check_columns("news", labels)
         new = new[:, None] if new.ndim == 1 else new
-        if (
-            self._labels.rows is not None
-            and labels.rows is not None
-            and labels.rows[0] != self._labels.rows[0]
-        ):
-            raise ValueError(
-                f"news: the new data begin at {labels.rows[0]}, the old at {self._labels.rows[0]}; "
-                f"give all of them"
-            )
+        self._labels.check_begins("news", labels)
         if varying(self._model):
             raise ValueError(f"news: {', '.join(varying(self._model))} of the model varies with time")
         place = _place(step, labels)
@@ -744,14 +736,12 @@ def _padded(y: Any, steps: int) -> Any:
 
 def _place(step: Any, labels: Labels) -> int:
     """Of a step by its date or number; after the data, too."""
-    if labels.rows is None:
-        return int(step)
-    if step in labels.rows:
-        return labels.place(step)
-    later = labels.after(1000)
-    if step in later:
-        return len(labels.rows) + int(later.get_loc(step))
-    raise ValueError(f"news: {step} is no step of the data, which end at {labels.rows[-1]}, or after them")
+    try:
+        return labels.place_or_after(step)
+    except KeyError as error:
+        raise ValueError(
+            f"news: {step} is no step of the data, which end at {labels.rows[-1]}, or after them ({error})"
+        ) from None
 
 
 def _semidefinite_cholesky(cov: Any) -> Any:

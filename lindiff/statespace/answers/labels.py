@@ -75,18 +75,8 @@ class Labels(NamedTuple):
             return np.arange(known, known + steps)
         import pandas
 
-        rows = self.rows
-        if not len(rows):
-            return pandas.RangeIndex(steps)
-        if isinstance(rows, pandas.PeriodIndex):
-            return pandas.period_range(rows[-1] + 1, periods=steps, freq=rows.freq)
-        if isinstance(rows, pandas.DatetimeIndex):
-            frequency = _frequency(rows)
-            if frequency is not None:
-                return pandas.date_range(rows[-1], periods=steps + 1, freq=frequency)[1:]
-        elif rows.dtype.kind in "iu" and (np.diff(rows.to_numpy()) == 1).all():
-            return pandas.RangeIndex(int(rows[-1]) + 1, int(rows[-1]) + 1 + steps)
-        return pandas.RangeIndex(1, steps + 1)
+        found = _continued(self.rows, steps)
+        return pandas.RangeIndex(1, steps + 1) if found is None else found
 
     def followed_by(self, more: Labels) -> Labels:
         """Of these data, and others after them.
@@ -103,8 +93,9 @@ class Labels(NamedTuple):
         self.check_columns("append", more)
         if self.rows is None or not len(more.rows):
             return self
-        expected, rows = self.after(len(more.rows)), like(self.rows, more.rows)
-        if type(self.rows) is type(rows) and len(self.rows) and not _same_rows(expected, rows):
+        expected, rows = _continued(self.rows, len(more.rows)), like(self.rows, more.rows)
+        of_one_kind = type(self.rows) is type(rows) and len(self.rows) and expected is not None
+        if of_one_kind and not _same_rows(expected, rows):
             raise ValueError(
                 f"append: the data end at {self.rows[-1]}, so that {expected[0]} comes next, not "
                 f"{rows[0]}; give every step, with NaN where nothing was observed"
@@ -127,6 +118,22 @@ class Labels(NamedTuple):
                 f"y[{[*self.columns]}]"
             )
 
+    def check_begins(self, name: str, more: Labels) -> None:
+        """Raise unless these rows, or as many of them as there are in others, are the first of the others.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.rows is None or more.rows is None:
+            return
+        for old, new in zip(self.rows, like(self.rows, more.rows), strict=False):
+            if old != new:
+                raise ValueError(
+                    f"{name}: where the old data have {old}, the new have {new}; give all steps from "
+                    f"{self.rows[0]} on, with NaN where nothing was observed"
+                )
+
     def place(self, label: Any) -> int:
         """Where a row is: by its name, or by its number in NumPy's arrays.
 
@@ -137,8 +144,13 @@ class Labels(NamedTuple):
         """
         if self.rows is None:
             return int(label)
-        found = self.rows.get_loc(label)
-        return int(found.start if isinstance(found, slice) else found)
+        return _row(self.rows, label)
+
+    def place_or_after(self, label: Any) -> int:
+        """The same, of a row of the data or one of the thousand after them."""
+        if self.rows is None or label in self.rows:
+            return self.place(label)
+        return len(self.rows) + _row(self.after(1000), label)
 
 
 def own(y: Any) -> Any:
@@ -253,5 +265,49 @@ def _frequency(rows: Any) -> Any:
     return pandas.DatetimeIndex(rows, freq="infer").freq
 
 
+def _row(rows: Any, label: Any) -> int:
+    """Of a label, or a date of coarser resolution, as "2005-02", that is the only one."""
+    found = rows.get_loc(label)
+    if not isinstance(found, slice):
+        return int(found)
+    if found.stop - found.start != 1:
+        raise KeyError(f"{label} is {found.stop - found.start} steps, {rows[found.start]} the first")
+    return int(found.start)
+
+
+def _continued(rows: Any, steps: int) -> Any:
+    """The names of so many rows after these; None where they do not tell how they go on."""
+    import pandas
+
+    if not len(rows):
+        return pandas.RangeIndex(steps)
+    if isinstance(rows, pandas.PeriodIndex):
+        return pandas.period_range(rows[-1] + 1, periods=steps, freq=rows.freq)
+    if isinstance(rows, pandas.DatetimeIndex):
+        frequency = _frequency(rows)
+        if frequency is None:
+            return None
+        return pandas.date_range(rows[-1], periods=steps + 1, freq=frequency)[1:]
+    if rows.dtype.kind not in "iufm":
+        return None
+    step = _step(rows.to_numpy())
+    return None if step is None else pandas.Index(rows.to_numpy()[-1] + np.arange(1, steps + 1) * step)
+
+
+def _step(rows: Any) -> Any:
+    """By which numbers or durations go on, None if that is not always the same."""
+    steps = np.diff(rows)
+    if not len(steps):
+        return rows.dtype.type(1) if rows.dtype.kind in "iuf" else None
+    if rows.dtype.kind == "f":
+        even = np.allclose(steps, steps[0], rtol=1e-6, atol=0) and steps[0] != 0
+        return (rows[-1] - rows[0]) / len(steps) if even else None
+    return steps[0] if steps[0] and (steps == steps[0]).all() else None
+
+
 def _same_rows(expected: Any, rows: Any) -> bool:
-    return len(expected) == len(rows) and bool((expected == rows).all())
+    if len(expected) != len(rows):
+        return False
+    if expected.dtype.kind == "f" and rows.dtype.kind in "iuf":
+        return np.allclose(expected, rows, rtol=1e-9, atol=1e-6 * abs(expected[0] - expected[-1]))
+    return bool((expected == rows).all())
