@@ -217,7 +217,7 @@ def test_what_is_no_number():
         (lambda: Matern("long")(x), "Matern: length_scale: real numbers, not 'long'"),
         (lambda: kernel.on(0.5), "on: numbers of columns, or a mask of them, not 0.5"),
         (lambda: gp.condition(kernel, x, y, None), "noise_var: real numbers, not None"),
-        (lambda: gp.condition(kernel, x, list("abcde"), 0.1), "observations: real numbers"),
+        (lambda: gp.condition(kernel, x, list("abcde"), 0.1), "observations are real numbers"),
         (lambda: gp.condition(kernel, x, y, 0.1).var(x, noise="much"), "noise: real numbers, not 'much'"),
     ]:
         with pytest.raises(TypeError, match=message):
@@ -379,6 +379,26 @@ def test_masked_numbers():
             gp.condition(gp.kernels.RBF(), x, y, 0.1)
     shown = np.ma.masked_greater(np.arange(4.0), 5.0)
     assert type(gp.condition(gp.kernels.RBF(), shown, shown, 0.1).mean(shown)) is np.ndarray
+
+
+def test_numbers_of_other_types():
+    X, y = np.linspace(0, 3, 12).reshape(6, 2), np.sin(np.arange(6.0))
+    expected = gp.log_marginal_likelihood(RBF(), X, y, 0.1)
+    frame, series = pd.DataFrame(X), pd.Series(y)
+    for points, observations in (
+        (X.astype(object), y.astype(object)),
+        (X.astype(np.longdouble), y.astype(np.longdouble)),
+        (frame.astype("Float64"), series.astype("Float64")),
+    ):
+        assert gp.log_marginal_likelihood(RBF(), points, observations, 0.1) == expected
+    np.testing.assert_allclose(
+        gp.log_marginal_likelihood(RBF(), X, y.astype(np.float16), 0.1), expected, rtol=1e-3
+    )
+    for wrong in (["a"] * 6, np.array(["a"] * 6, object)):
+        with pytest.raises(TypeError, match="points are real numbers"):
+            gp.log_marginal_likelihood(RBF(), wrong, y, 0.1)
+        with pytest.raises(TypeError, match="observations are real numbers"):
+            gp.log_marginal_likelihood(RBF(), X, wrong, 0.1)
 
 
 def test_masks_series_and_negative_noise():

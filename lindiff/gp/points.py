@@ -31,12 +31,7 @@ def as_points(X: Any, like: Any = None) -> Any:
     TypeError
         For what are no real numbers.
     """
-    X = as_array(unmasked("points", X.to_numpy() if hasattr(X, "to_numpy") else X))
-    if not isinstance(X.dtype, np.dtype):
-        raise TypeError(f"points are an array of NumPy's or CuPy's, not of {type(X).__module__}")
-    if X.dtype.kind not in "fiub":
-        raise TypeError(f"points are real numbers, got dtype {X.dtype}")
-    X = X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(np.float64)
+    X = _as_real("points", X)
     if X.ndim not in (1, 2):
         raise ValueError(f"points are a matrix with a row for each, got shape {X.shape}")
     X = X[:, None] if X.ndim == 1 else X
@@ -52,12 +47,24 @@ def as_observations(y: Any) -> Any:
 
     Masked ones raise a ValueError.
     """
-    y = as_array(unmasked("observations", y.to_numpy() if hasattr(y, "to_numpy") else y))
-    if y.dtype.kind == "c":
-        raise TypeError("observations are real numbers; real and imaginary parts are two processes")
-    if y.dtype.kind != "O":  # what are numbers in it NumPy knows
-        check_real("observations", y)
-    return y if y.dtype.kind == "f" else y.astype(np.float64)
+    return _as_real("observations", y)
+
+
+def _as_real(what: str, x: Any) -> Any:
+    """An array of float32 or float64; integers, objects and numbers of other precisions become float64."""
+    x = as_array(unmasked(what, x.to_numpy() if hasattr(x, "to_numpy") else x))
+    if not isinstance(x.dtype, np.dtype):
+        raise TypeError(f"{what} are an array of NumPy's or CuPy's, not of {type(x).__module__}")
+    if x.dtype.kind == "c":
+        raise TypeError(f"{what} are real numbers, got dtype {x.dtype}; put their parts beside each other")
+    if x.dtype.kind not in "fiubO":
+        raise TypeError(f"{what} are real numbers, got dtype {x.dtype}")
+    if x.dtype.kind == "f" and x.dtype.itemsize in (4, 8):
+        return x
+    try:
+        return x.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} are real numbers: {error}") from None
 
 
 def unmasked(what: str, x: Any) -> Any:
