@@ -14,6 +14,7 @@ from lindiff.statespace import (
     regression,
     seasonal,
 )
+from lindiff.statespace.answers.extending import from_state
 
 pd = pytest.importorskip("pandas")
 
@@ -368,6 +369,39 @@ def test_new_data_with_explanatory_variables(y):
     assert answers.append(more, exog=x[T:]).loglikelihood == pytest.approx(whole.loglikelihood, rel=1e-12)
     after = answers.extend(more, exog=x[T:])
     assert answers.loglikelihood + after.loglikelihood == pytest.approx(whole.loglikelihood, rel=1e-12)
+
+
+def test_one_step_with_explanatory_variables_does_not_say_how_they_go_on():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(20, 2)), rng.normal(size=21)
+    answers = Analysis(regression(x) + local_level(0.5, 1.0), y[:20])
+    longer = answers.append(y[20:], exog=np.ones((1, 2)))
+    alone = answers.extend(y[20:], exog=np.ones((1, 2)))
+    later = np.array([[1.0, 2.0], [0.0, -1.0]])
+    np.testing.assert_allclose(
+        alone.forecast(2, exog=later).mean, longer.forecast(2, exog=later).mean, rtol=1e-12
+    )
+    with pytest.raises(ValueError, match=r"coefficient\[0\], coefficient\[1\] vary"):
+        alone.forecast(2)
+
+
+def test_explanatory_variables_called_like_a_state():
+    rng = np.random.default_rng(3)
+    exog, y = {"level": rng.normal(size=20)}, rng.normal(size=20)
+    one = Analysis(local_level(0.5, 1.0) + regression(exog), y)
+    other = Analysis(regression(exog) + local_level(0.5, 1.0), y)
+    later = {"level": np.array([1.0, 2.0])}
+    np.testing.assert_allclose(
+        one.forecast(2, exog=later).mean, other.forecast(2, exog=later).mean, rtol=1e-12
+    )
+    assert [set(component.states) for component in one.model.components] == [{"level 2"}, {"level"}]
+
+
+def test_variances_that_rounding_leaves_below_zero_are_none():
+    cov = np.array([[-2e-16, 1e-17], [1e-17, 1.0]])
+    model = from_state(local_linear_trend(0.5, 0.1, 1.0), np.zeros(2), cov)
+    np.testing.assert_array_equal(model.initial_state_cov, np.diag([0.0, 1.0]))
+    assert np.isfinite(Analysis(model, np.ones(4)).loglikelihood)
 
 
 def test_news_add_up(panel):

@@ -73,8 +73,8 @@ def test_second_ones_get_a_number():
 def test_states_of_one_name_get_a_number_too():
     model = local_level(1.0) + regression({"level": np.ones(4), "price": np.ones(4)}) + local_level(1.0)
     assert model.components == (
-        Component("level", ("level",)),
-        Component("regression", ("level 2", "price 2"), explanatory=True),
+        Component("level", ("level 2",)),
+        Component("regression", ("level", "price"), explanatory=True),
         Component("level 2", ("level 3",)),
     )
 

@@ -118,6 +118,17 @@ def test_other_indices_go_on(index):
     assert answers.news(y, index[7]).after == Analysis(MODEL, Y[:6]).news(Y[:8], 7).after
 
 
+@pytest.mark.parametrize("frequency", ["B", "ME", "WOM-3FRI", "90min"])
+@pytest.mark.parametrize("more", [1, 2, 4])
+def test_the_frequency_is_kept(frequency, more):
+    index = pd.date_range("2021-01-01", periods=16, freq=frequency)
+    answers = Analysis(MODEL, pd.Series(Y[:10], index[:10]))
+    new = pd.Series(Y[10 : 10 + more], list(index[10 : 10 + more]))
+    for longer in (answers.append(new), answers.extend(new)):
+        assert list(longer.forecast(2).mean.index) == list(index[10 + more : 12 + more])
+    assert answers.extend(new).y.index.equals(index[10 : 10 + more])
+
+
 @pytest.mark.parametrize("index", EVEN.values(), ids=EVEN)
 def test_even_steps_are_known_ahead(index):
     ahead = Analysis(MODEL, pd.Series(Y[:6], index[:6])).forecast(2).mean.index

@@ -192,6 +192,31 @@ def test_each_gradient_alone(wanted):
     close(ld.grad(of())(x), ld.grad(of(method="composed"))(x))
 
 
+def test_derivatives_of_steps_before_all_states_are_determined():
+    y = series("whole")[:12]
+    late = statespace.regression(np.arange(12.0) >= 5)
+
+    def each(v):
+        turn = statespace.cycle(v[0], v[1], v[2])
+        return statespace.loglikelihood(y, statespace.local_level(v[1], v[3]) + turn + late, per_step=True)
+
+    check_grads(each, (np.array([5.0, 0.3, 0.9, 0.7]),), order=2)
+
+
+def test_series_of_which_steps_determine_other_states():
+    y = np.stack([series("whole")[:12], series("scattered")[:12], series("whole")[12:24]])[..., None]
+    shifts = [statespace.regression(np.arange(12.0) >= first).design for first in (3, 8, 5)]
+    model = statespace.local_linear_trend(0.5, 0.1, 1.0) + statespace.regression(np.ones(12))
+    design = np.stack([np.concatenate([model.design[..., :2], x], axis=-1) for x in shifts])
+    found = statespace.loglikelihood(y, model._replace(design=design), per_step=True)
+    for i in range(3):
+        alone = statespace.loglikelihood(y[i], model._replace(design=design[i]), per_step=True)
+        close(found[i], alone)
+        assert np.sum(alone) == pytest.approx(
+            statespace.loglikelihood(y[i], model._replace(design=design[i])), rel=1e-12
+        )
+
+
 @pytest.mark.parametrize("slope_var", [1e-4, 1.0])
 def test_series_that_begin_late_collapse_soon_after(slope_var):
     y = np.cumsum(np.cumsum(np.random.default_rng(0).standard_normal(160)))

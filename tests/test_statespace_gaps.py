@@ -164,6 +164,47 @@ def test_starts_change_with_the_units_of_states_data_and_time():
     assert np.all((before > 0.5) & (before < 10))
 
 
+@pytest.mark.parametrize("small", [1e-3, 1e-6, 1e-10, 6e-17])
+def test_loadings_that_are_small_beside_those_by_other_ways(small):
+    y = np.cumsum(np.random.default_rng(0).standard_normal((12, 1)), axis=0)
+    trend = np.eye(3) + np.eye(3, k=1)
+    short_cut = trend + small * np.eye(3, k=2)
+    cov, first = np.diag([0.5, 0.1, 0.05]), np.eye(1, 3)
+    turn = statespace.cycle(8.0, 0.5, obs_var=1.0)._replace(design=np.array([[small, 1.0]]))
+    for model in (
+        statespace.Model(trend, first + small * np.eye(1, 3, k=1), cov, np.eye(1), diffuse=True),
+        statespace.Model(trend, first + small * np.eye(1, 3, k=2), cov, np.eye(1), diffuse=True),
+        statespace.Model(short_cut, first, cov, np.eye(1), diffuse=True),
+        turn,
+        statespace.local_level(0.1) + turn,
+    ):
+        with mp.workdps(DIGITS):
+            expected, means, covs = exact(y, model)
+        each = model._replace(obs_cov=np.repeat(np.reshape(model.obs_cov, (1, 1, 1)), 12, axis=0))
+        for kind in (model, each):
+            assert statespace.loglikelihood(y, *kind) == pytest.approx(float(expected), rel=1e-11)
+        _, mean, cov = statespace.kalman_smoother(y, *model)
+        np.testing.assert_allclose(mean, means, atol=1e-9)
+        np.testing.assert_allclose(cov, covs, atol=1e-9)
+
+
+def test_steps_before_all_diffuse_states_are_determined():
+    y = np.cumsum(np.random.default_rng(4).standard_normal((9, 1)), axis=0)
+    y[0] = y[3] = np.nan
+    shift = statespace.regression({"shift": np.arange(9) >= 6})
+    for model, determined in (
+        (statespace.local_linear_trend(0.5, 0.1, 1.0) + shift, [0, 1, 2, 2, 2, 2, 3, 3, 3]),
+        (statespace.local_level(0.5, 1.0) + statespace.cycle(5.0, 0.3, 0.9), [0, 1, 2, 2, 3, 3, 3, 3, 3]),
+        (statespace.seasonal(4, 0.5, 1.0) + shift, [0, 1, 2, 2, 3, 3, 4, 4, 4]),
+    ):
+        sums = np.cumsum(statespace.loglikelihood(y, *model, per_step=True))
+        d, kind = np.count_nonzero(model.diffuse), model.at_dates(None)
+        for t, count in enumerate(determined):
+            with mp.workdps(DIGITS):
+                expected = exact(y[: t + 1], kind)[0] + (count - d) * mp.log(KAPPA) / 2 if count else 0
+            assert sums[t] == pytest.approx(float(expected), abs=1e-10)
+
+
 def test_states_and_data_of_very_different_units():
     rng = np.random.default_rng(3)
     T, unit = 8, 1e-12

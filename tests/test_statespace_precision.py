@@ -92,7 +92,9 @@ def test_diffuse_states_that_the_first_steps_hardly_determine(last):
     assert loglikelihood(y, *system, diffuse=True) == pytest.approx(expected, rel=1e-10)
     steps = loglikelihood(y, *system, diffuse=True, per_step=True)
     composed = loglikelihood(y, *system, diffuse=True, per_step=True, method="composed")
-    np.testing.assert_allclose(steps, composed, atol=1e-8)
+    np.testing.assert_allclose(steps, composed, atol=1e-4)  # digits of which cancel in their sums
+    np.testing.assert_allclose(np.cumsum(steps)[12:], np.cumsum(composed)[12:], rtol=1e-8)
+    assert np.sum(steps) == pytest.approx(expected, rel=1e-10)
     fast, slow = (ld.statespace.kalman_filter(y, *system, diffuse=True, method=m) for m in (None, "composed"))
     np.testing.assert_allclose(fast.filtered_state, slow.filtered_state, rtol=1e-7)
     smoothed = ld.statespace.kalman_smoother(y, *system, diffuse=True).smoothed_state

@@ -1928,36 +1928,46 @@ cdef void *memory(x):
 
 # ---- starts of diffuse states ----------------------------------------------------------------------------
 
-cdef bint reach(Py_ssize_t n, Py_ssize_t p, Py_ssize_t steps, const double *A, const unsigned char *mask,
-                double *found, double *room) noexcept nogil:
-    """Add to `found` the loadings of states that elements see by the way of others over the longest steps,
-    until every state of the mask has one; False where some has none."""
-    cdef double *step = room
-    cdef double *L = step + n * n
+# What a loading by the way of other states must be of the one by a shorter way to stand for it.
+cdef double BEYOND = 64
+# After so many moves more than all states are found within.
+cdef Py_ssize_t DETOUR = 3
+
+
+cdef void longest_step(Py_ssize_t n, Py_ssize_t steps, const double *A, double *step) noexcept nogil:
+    """The largest entries of A over time; none for the rounding of an angle, sin(π) beside cos(π)."""
+    cdef Py_ssize_t i, j, k, t
+    cdef double x
+    for k in range(n * n):
+        step[k] = 0
+        for t in range(steps):
+            step[k] = max(step[k], fabs(A[t * n * n + k]))
+    for i in range(n):
+        for j in range(i):
+            x = sqrt(step[i * n + j]) * sqrt(step[j * n + i])
+            if x > 0 and x <= UNSEEN * sqrt(step[i * (n + 1)]) * sqrt(step[j * (n + 1)]):
+                step[i * n + j] = step[j * n + i] = 0
+
+
+cdef Py_ssize_t reach(Py_ssize_t n, Py_ssize_t p, const double *step, const unsigned char *mask,
+                      double *found, double *room) noexcept nogil:
+    """Add to `found` the loadings of states that elements see by the way of others, until every state of the
+    mask has one, after as many moves as are returned; n where some has none."""
+    cdef double *L = room
     cdef double *next = L + p * n
-    cdef Py_ssize_t i, j, k, l, t
+    cdef Py_ssize_t i, j, k, l
     cdef double x
     cdef bint all_found
     memcpy(L, found, p * n * sizeof(double))
-    for l in range(n + 1):
+    for l in range(n):
         all_found = True
         for j in range(n):
             x = 0
             for i in range(p):
                 x += found[i * n + j]
             all_found = all_found and (x > 0 or not mask[j])
-        if all_found or l == n:
-            return all_found
-        if l == 0:
-            for k in range(n * n):
-                step[k] = 0
-                for t in range(steps):
-                    step[k] = max(step[k], fabs(A[t * n * n + k]))
-            for i in range(n):
-                for j in range(i):   # no turns by the rounding of an angle, sin(π) beside cos(π)
-                    x = sqrt(step[i * n + j]) * sqrt(step[j * n + i])
-                    if x > 0 and x <= UNSEEN * sqrt(step[i * (n + 1)]) * sqrt(step[j * (n + 1)]):
-                        step[i * n + j] = step[j * n + i] = 0
+        if all_found:
+            return l
         memset(next, 0, p * n * sizeof(double))
         for i in range(p):
             for k in range(n):
@@ -1966,6 +1976,28 @@ cdef bint reach(Py_ssize_t n, Py_ssize_t p, Py_ssize_t steps, const double *A, c
         memcpy(L, next, p * n * sizeof(double))
         for k in range(p * n):
             if found[k] == 0:
+                found[k] = L[k]
+    return n
+
+
+cdef void outshine(Py_ssize_t n, Py_ssize_t p, Py_ssize_t moves, const double *step, double *found,
+                   double *L, double *next) noexcept nogil:
+    """Replace loadings in `found` by far larger ones, of the best way by that many moves or fewer.
+
+    L has the loadings without a move.  Sums over all ways would grow with the moves.
+    """
+    cdef Py_ssize_t i, j, k, l
+    for l in range(moves):
+        memset(next, 0, p * n * sizeof(double))
+        for i in range(p):
+            for k in range(n):
+                if L[i * n + k] != 0:
+                    for j in range(n):
+                        if j != k:
+                            next[i * n + j] = max(next[i * n + j], L[i * n + k] * step[k * n + j])
+        memcpy(L, next, p * n * sizeof(double))
+        for k in range(p * n):
+            if 0 < found[k] and BEYOND * found[k] < L[k]:
                 found[k] = L[k]
 
 
@@ -1989,9 +2021,12 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
     """
     cdef Py_ssize_t n = A.shape[A.ndim - 1], p = B.shape[B.ndim - 2]
     cdef Py_ssize_t T = B.shape[B.ndim - 3] if B.ndim > 2 else 1
-    cdef Py_ssize_t apart = p + 1 if R.shape[R.ndim - 2] == p else 1, i, j, t
-    cdef cnp.ndarray variances = np.empty(n), rooms = np.empty(3 * p * n + n * n)
+    cdef Py_ssize_t apart = p + 1 if R.shape[R.ndim - 2] == p else 1, moves, i, j, t
+    cdef cnp.ndarray variances = np.empty(n), rooms = np.empty(4 * p * n + n * n)
     cdef double *found = <double *> cnp.PyArray_DATA(rooms)
+    cdef double *direct = found + p * n
+    cdef double *room = direct + p * n
+    cdef double *step = room + 2 * p * n
     cdef double *result = <double *> cnp.PyArray_DATA(variances)
     cdef const double *loadings = <double *> cnp.PyArray_DATA(B)
     cdef const double *moving = <double *> cnp.PyArray_DATA(Q)
@@ -2001,9 +2036,11 @@ def start_variances(cnp.ndarray A, cnp.ndarray B, cnp.ndarray Q, cnp.ndarray R, 
         x = 0
         for t in range(T):
             x += loadings[t * p * n + i] * loadings[t * p * n + i]
-        found[i] = sqrt(x / T) if T > 1 else fabs(loadings[i])
-    reach(n, p, A.shape[A.ndim - 3] if A.ndim > 2 else 1, <double *> cnp.PyArray_DATA(A),
-          <unsigned char *> cnp.PyArray_DATA(mask), found, found + p * n)
+        found[i] = direct[i] = sqrt(x / T) if T > 1 else fabs(loadings[i])
+    if n > 1:
+        longest_step(n, A.shape[A.ndim - 3] if A.ndim > 2 else 1, <double *> cnp.PyArray_DATA(A), step)
+        moves = reach(n, p, step, <unsigned char *> cnp.PyArray_DATA(mask), found, room)
+        outshine(n, p, min(n - 1, moves + DETOUR), step, found, direct, room)
     for j in range(n):
         result[j] = INFINITY
     for i in range(p):

@@ -69,20 +69,33 @@ def one_component(
 
 
 def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, ...]:
-    """The components of a sum; what is called as one before gets a number: ``trend``, ``trend 2``."""
+    """The components of a sum; what is called as one before gets a number: ``trend``, ``trend 2``.
+
+    Coefficients keep the names of their variables; states called like them get the number.
+    """
     found = list(a)
     for component in b:
         names = {each.name for each in found}
-        states = {state for each in found for state in each.states}
         number = 1
         while _numbered(component.name, number) in names:
             number += 1
-        name, number = _numbered(component.name, number), 1
-        while states & {_numbered(state, number) for state in component.states}:
-            number += 1
-        states_of_it = tuple(_numbered(state, number) for state in component.states)
-        found.append(component._replace(name=name, states=states_of_it))
+        component = component._replace(name=_numbered(component.name, number))
+        if component.explanatory:
+            component = _apart(component, [each for each in found if each.explanatory])
+            others = [component, *(each for each in found if each.explanatory)]
+            found = [each if each.explanatory else _apart(each, others) for each in found]
+        else:
+            component = _apart(component, found)
+        found.append(component)
     return tuple(found)
+
+
+def _apart(component: Component, others: Sequence[Component]) -> Component:
+    """The component with other names of its states than these have."""
+    taken, number = {state for each in others for state in each.states}, 1
+    while taken & {_numbered(state, number) for state in component.states}:
+        number += 1
+    return component._replace(states=tuple(_numbered(state, number) for state in component.states))
 
 
 def _numbered(name: str, number: int) -> str:

@@ -21,13 +21,16 @@ numbers, in which a Cholesky factor is not analytic.  What they decide by is her
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import foreign
+from lindiff.core.arrays import foreign, on_host
+from lindiff.core.variable import value
 from lindiff.kernels import kalman
+from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, sumlogdiag, trsm
 from lindiff.linalg._matrices import transposed
 
@@ -38,6 +41,7 @@ __all__ = [
     "likelihood_terms",
     "never_determined",
     "numbers_of_steps",
+    "partial_likelihood_terms",
     "start_variances",
     "well_determined",
 ]
@@ -46,6 +50,9 @@ FLOAT64 = np.dtype(np.float64)
 
 # What is no more than this of what it stands beside is rounding.
 ROUNDING = 1e3 * float(np.finfo(np.float64).eps)
+# What a loading by the way of other states must be of the one by a shorter way to stand for it, and after how
+# many moves more than all states are found within.
+BEYOND, DETOUR = 64, 3
 
 
 def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
@@ -55,8 +62,8 @@ def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
     data take them away again; with small ones those of several states that one element observes, where it has
     no noise of its own.  So a state brings into the data, where they first see it, what a step with little
     noise has: ``min s / L²``, with its loadings L on the elements, or by the way of other states, over
-    the longest steps, and the lower quartile s over steps of an element's variance.  They change with the
-    units of states, data and time as variances do.
+    the longest steps, where that brings far more, too, and the lower quartile s over steps of an element's
+    variance.  They change with the units of states, data and time as variances do.
 
     Parameters
     ----------
@@ -72,14 +79,14 @@ def start_variances(A: Any, B: Any, Q: Any, R: Any, mask: Any) -> Any:
     A, B, Q, R = (np.abs(x.astype(np.float64)) for x in (A, B, Q, R))
     moving = np.diagonal(Q, axis1=-2, axis2=-1)
     noise = R[..., 0, :] if R.shape[-2] != R.shape[-1] else np.diagonal(R, axis1=-2, axis2=-1)
-    L = found = np.sqrt(np.mean(B * B, axis=1)) if B.shape[1] != 1 else B[:, 0]
-    step = None
-    for _ in range(1, n):
-        if reads and found.any(axis=1)[:, mask].all():
+    L = direct = found = np.sqrt(np.mean(B * B, axis=1)) if B.shape[1] != 1 else B[:, 0]
+    step, moves = _longest_step(A), 0
+    for moves in range(n):
+        if moves == n - 1 or (reads and found.any(axis=1)[:, mask].all()):
             break
-        step = _longest_step(A) if step is None else step
         L = L @ step
         found = np.where(found > 0, found, L)
+    found = _outshone(found, direct, step, min(n - 1, moves + DETOUR))
     size = _lower_quartile(noise + moving @ transposed(found * found))[:, :, None]
     seen = (size > 0) & (found > 0)
     least = np.min(np.where(seen, size, np.inf) / np.where(seen, found * found, 1), axis=1)
@@ -105,6 +112,19 @@ def _longest_step(A: Any) -> Any:
     turns, stays = roots * transposed(roots), np.diagonal(roots, axis1=-2, axis2=-1)
     rounding = turns <= ROUNDING * stays[:, :, None] * stays[:, None, :]
     return np.where(rounding & (turns > 0), 0, step)
+
+
+def _outshone(found: Any, L: Any, step: Any, moves: int) -> Any:
+    """Loadings (S, p, n), or far larger ones of the best way by that many moves or fewer.
+
+    L has those without a move.  Sums over all ways would grow with the moves.
+    """
+    step = np.where(np.eye(step.shape[-1], dtype=bool, like=step), 0, step)
+    for _ in range(moves):
+        ways = (L[..., k, None] * step[:, None, k] for k in range(step.shape[-1]))
+        L = functools.reduce(np.maximum, ways)
+        found = np.where((found > 0) & (BEYOND * found < L), L, found)
+    return found
 
 
 def _lower_quartile(x: Any) -> Any:
@@ -134,6 +154,56 @@ def likelihood_terms(s: Any, C: Any) -> tuple[Any, Any]:
     L = potrf(C)
     q = trsm(L, s, transpose=True, rightside=True)
     return 0.5 * np.sum(q * q, axis=-1), sumlogdiag(L)
+
+
+def partial_likelihood_terms(s: Any, C: Any, variances: Any) -> tuple[Any, Any]:
+    """The same of what few data determine: ``½ s C⁺ sᵀ`` of each row of s, and half of the logarithm of the
+    product of those eigenvalues of C that are not zero.
+
+    With r states J that determine the others of what is seen, ``X = C[:, J] C[J, J]⁻¹``: that is
+    ``½ s[J] C[J, J]⁻¹ s[J]ᵀ`` and ``½ log |C[J, J]| + ½ log |Xᵀ X|``.  `variances` (..., d) are those that
+    the filter starts with.
+    """
+    *lead, k, d = s.shape
+    s, C = np.reshape(s, (-1, k, d)), np.reshape(C, (-1, d, d))
+    plain, variances = on_host(value(C)), np.broadcast_to(on_host(variances), (len(C), d))
+    kinds: dict[tuple[int, ...], list[int]] = {}
+    for i in range(len(C)):
+        kinds.setdefault(_that_determine(plain[i], variances[i]), []).append(i)
+    found = [_terms_of(s[of_kind], C[of_kind], np.array(J, np.intp)) for J, of_kind in kinds.items()]
+    order = np.argsort([i for of_kind in kinds.values() for i in of_kind])
+    explained, logdet = (np.concatenate(terms)[order] for terms in zip(*found, strict=True))
+    return np.reshape(explained, (*lead, k)), np.reshape(logdet, tuple(lead))
+
+
+def _terms_of(s: Any, C: Any, J: Any) -> tuple[Any, Any]:
+    if not len(J):
+        return 0 * np.sum(s, axis=-1), 0 * np.sum(C, axis=(-2, -1))
+    explained, logdet = likelihood_terms(s[..., J], C[..., J[:, None], J])
+    L = potrf(C[..., J[:, None], J])
+    X = trsm(L, trsm(L, C[..., J], rightside=True, transpose=True), rightside=True)
+    return explained, logdet + sumlogdiag(potrf(product(transposed(X), X)))
+
+
+def _that_determine(C: Any, variances: Any) -> tuple[int, ...]:
+    """Diffuse states that determine the others as far as C (d, d) does: the largest pivots in their units.
+
+    A pivot that has lost half of its digits is left to the steps that determine all states.
+    """
+    d = len(C)
+    information = np.diagonal(C)
+    seen = np.isfinite(information) & (information * variances > ROUNDING**2)
+    scale = 1 / np.sqrt(np.where(seen, information, 1))
+    rest = np.where(seen[:, None] & seen, C * scale[:, None] * scale, 0)
+    found: list[int] = []
+    for _ in range(d):
+        j = int(np.argmax(np.diagonal(rest)))
+        if not rest[j, j] > ROUNDING**0.5:
+            break
+        found.append(j)
+        rest = rest - rest[:, j : j + 1] * (rest[j] / rest[j, j])
+        rest[:, found] = rest[found] = 0
+    return tuple(sorted(found))
 
 
 def determined(C: Any, variances: Any, least: float = 0.0) -> Any:

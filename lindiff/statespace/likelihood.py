@@ -70,8 +70,8 @@ def loglikelihood(
     -------
     number, or (S,) array; with `per_step` (T,) or (S, T) array
         One for each series, if `y` or a system matrix has an axis of series.  With diffuse states the limit
-        of ``log p(y) + d/2 log κ`` as their d variances κ grow; step by step, zero until the data determine
-        all of them.
+        of ``log p(y) + d/2 log κ`` as their d variances κ grow; step by step, d is the number of those that a
+        step determines with what the steps before have left of them.
 
     Raises
     ------

@@ -5,7 +5,8 @@ Every line imports only from lines above it::
     labels                                   dates and names of data
     bands, tables, diagnostics               means with intervals; text; statistics of residuals
     contributions, disturbances, residuals   parts of the model, and what it leaves over
-    expectation, extending, news             a step of EM; more steps; what new data changed
+    extending, news                          more steps; what new data changed
+    expectation                              a step of expectation maximization
     observations                             with intervals where they are missing
     kinds                                    what differs between linear and nonlinear models
     plots

@@ -427,14 +427,15 @@ class Analysis:
     def extend(self, y: Any, *, exog: Any = None, model: Model | NonlinearModel | None = None) -> Analysis:
         """The same model beside the data that came after these alone, from the state that these leave.
 
-        The log likelihood is that of the new data given the old.  Parameters are those of :meth:`append`.
+        The log likelihood is that of the new data given the old.  Parameters are those of :meth:`append`, and
+        answers go on in the frequency of these dates.
         """
         both, T = self.append(y, exog=exog, model=model), len(self._y)
         steps = len(both._y) - T
         if not steps:
             raise ValueError("extend: y has no steps")
         start = both._kind.begun_at(T, self._after_the_data(both._kind, steps))
-        return Analysis(start.model, y, filter=self._filter)
+        return Analysis(start.model, getattr(both.y, "iloc", both.y)[T:], filter=self._filter)
 
     def apply(self, y: Any, *, model: Model | NonlinearModel | None = None) -> Analysis:
         """The same model beside other data.

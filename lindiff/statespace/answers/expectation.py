@@ -19,6 +19,7 @@ from lindiff.kernels.matmul import product
 from lindiff.linalg._matrices import hermitian_part
 from lindiff.statespace.answers.contributions import Moments
 from lindiff.statespace.answers.disturbances import Disturbances
+from lindiff.statespace.answers.extending import from_state
 from lindiff.statespace.model import Model
 
 __all__ = ["PARTS", "maximized"]
@@ -58,9 +59,5 @@ def maximized(
         is_row = model.obs_cov.ndim == 1 or model.obs_cov.shape[-2] != model.obs_cov.shape[-1]
         changed["obs_cov"] = np.diagonal(R).reshape(model.obs_cov.shape) if is_row else R
     if "initial_state" in parts:
-        changed |= {
-            "initial_state": smoothed.means[0],
-            "initial_state_cov": smoothed.covs[0],
-            "diffuse": None,
-        }
+        model = from_state(model, smoothed.means[0], smoothed.covs[0])
     return model._replace(**changed)

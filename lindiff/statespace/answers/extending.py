@@ -9,7 +9,7 @@ import numpy as np
 from lindiff.statespace.columns import columns_by_name, dates_of, index_of_dates, refuse_other_dates
 from lindiff.statespace.model import Model
 
-__all__ = ["CORES", "ahead", "extended", "from_state", "varying"]
+__all__ = ["CORES", "ahead", "extended", "from_state", "is_explained", "varying"]
 
 # The axes of a field that are not those of time and series.
 CORES = {
@@ -23,8 +23,15 @@ CORES = {
 
 
 def varying(model: Model) -> list[str]:
-    """The fields that have an axis of time with more than one step."""
-    return [name for name, core in CORES.items() if _steps(getattr(model, name), core) > 1]
+    """The fields that change from step to step: they have an axis of time, of more than one step where that
+    is not of explanatory variables."""
+    found = [name for name, core in CORES.items() if _steps(getattr(model, name), core) > 1]
+    return ["design"] if not found and is_explained(model) and np.ndim(model.design) > 2 else found
+
+
+def is_explained(model: Model) -> bool:
+    """Whether there are explanatory variables in it."""
+    return any(component.explanatory for component in model.components)
 
 
 def extended(name: str, model: Model, known: int, steps: int, exog: Any = None, rows: Any = None) -> Model:
@@ -64,6 +71,8 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None, 
         )
     design = np.asarray(model.design)[:known]
     moving: Any = np.flatnonzero(np.any(design != design[:1], axis=(0, 1))) if short else []
+    if short and len(design) == 1:  # of one step nobody can say that they are always the same
+        moving = _coefficients(model)
     states = [state for component in model.components for state in component.states]
     asked = _asked(model, moving) if short else []
     if exog is not None and not len(asked):
@@ -103,6 +112,12 @@ def extended(name: str, model: Model, known: int, steps: int, exog: Any = None, 
 
 def _asked(model: Model, moving: Any) -> Any:
     """The states of which loadings may be given: the coefficients, if all that vary are of such."""
+    coefficients = _coefficients(model)
+    return coefficients if set(moving) <= set(coefficients) else moving
+
+
+def _coefficients(model: Model) -> Any:
+    """The states that are coefficients of explanatory variables."""
     places = np.cumsum([0, *(len(component.states) for component in model.components)])
     coefficients = [
         i
@@ -110,7 +125,7 @@ def _asked(model: Model, moving: Any) -> Any:
         for i in range(start, start + len(component.states))
         if component.explanatory
     ]
-    return np.array(coefficients, np.intp) if set(moving) <= set(coefficients) else moving
+    return np.array(coefficients, np.intp)
 
 
 def _by_names(name: str, columns: dict[str, Any], states: list[str], moving: Any) -> tuple[Any, Any]:
@@ -132,7 +147,9 @@ def ahead(model: Model, first: int) -> Model:
 
 
 def from_state(model: Model, mean: Any, cov: Any) -> Model:
-    """The model with this distribution of its first state."""
+    """The model with this distribution of its first state, whose variances below zero are rounding."""
+    nothing = np.diagonal(cov) < 0
+    cov = np.where(nothing[:, None] | nothing, 0, cov) if nothing.any() else cov
     return model._replace(initial_state=mean, initial_state_cov=cov, diffuse=None)
 
 

@@ -11,7 +11,7 @@ from lindiff.core import pytree
 from lindiff.core.arrays import foreign, on_host
 from lindiff.core.variable import value
 from lindiff.statespace.answers.contributions import Moments, contribution
-from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, varying
+from lindiff.statespace.answers.extending import CORES, ahead, extended, from_state, is_explained, varying
 from lindiff.statespace.answers.observations import signal
 from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear import Approximation, Beside, NonlinearModel, filter_for
@@ -189,10 +189,12 @@ def _timed(model: NonlinearModel) -> list[tuple[str, Any]]:
 
 
 def _plain(model: Model) -> Model:
-    """With plain arrays of NumPy's, an axis of time of length 1 left out."""
+    """With plain arrays of NumPy's, an axis of time of length 1 left out, but for explanatory variables."""
 
     def plain(name: str, x: Any) -> Any:
         x = np.asarray(on_host(value(x)))
+        if name == "design" and is_explained(model):
+            return x
         is_timed = x.ndim > CORES.get(name, x.ndim) and not (name == "obs_cov" and x.ndim == 2)
         return x[0] if is_timed and len(x) == 1 else x
 

@@ -100,7 +100,10 @@ class Labels(NamedTuple):
                 f"append: the data end at {self.rows[-1]}, so that {expected[0]} comes next, not "
                 f"{rows[0]}; give every step, with NaN where nothing was observed"
             )
-        return self._replace(rows=_checked(self.rows.append(rows))[0])
+        both = self.rows.append(rows)
+        if of_one_kind and hasattr(both, "freq"):
+            both = type(both)(both, freq=expected.freq)
+        return self._replace(rows=_checked(both)[0])
 
     def check_columns(self, name: str, more: Labels, others: bool = False) -> None:
         """Raise unless the columns of other data are those of these; `others` may have other names, but not

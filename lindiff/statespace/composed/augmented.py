@@ -18,7 +18,7 @@ from lindiff.statespace.composed.grouping import Group, zeros_for
 from lindiff.statespace.composed.recursions import Filtered
 from lindiff.statespace.diffuse import determined, estimate, never_determined
 
-__all__ = ["Information", "conditioned", "determined_after", "information", "information_from"]
+__all__ = ["Information", "conditioned", "determined_after", "information", "information_from", "starts"]
 
 
 class Information(NamedTuple):
@@ -80,8 +80,7 @@ def determined_after(group: Group, run: Filtered, least: float = 0.0) -> int | N
     In all series of the group; `least` is that of `determined`.
     """
     d, C, count = group.diffuse, 0, 0
-    units, P = value(group.initial_state)[..., -d:, :], value(group.initial_state_cov)
-    variances = np.sum(np.diagonal(P, axis1=-2, axis2=-1)[..., None, :] * units, axis=-1)
+    variances = starts(group)
     for t, step in enumerate(run.observed):
         if step is not None:
             Z = value(step.z)[..., -d:, :]
@@ -89,6 +88,12 @@ def determined_after(group: Group, run: Filtered, least: float = 0.0) -> int | N
             if count >= d and determined(C, variances, least).all():
                 return t + 1
     return None
+
+
+def starts(group: Group) -> Any:
+    """The variances (..., d) that the filter starts the diffuse states with."""
+    units, P = value(group.initial_state)[..., -group.diffuse :, :], value(group.initial_state_cov)
+    return np.sum(np.diagonal(P, axis1=-2, axis2=-1)[..., None, :] * units, axis=-1)
 
 
 def conditioned(m: Any, P: Any, found: Information, t: int) -> tuple[Any, Any]:

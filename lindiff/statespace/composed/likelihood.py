@@ -8,10 +8,10 @@ import numpy as np
 
 from lindiff.linalg import sumlogdiag
 from lindiff.linalg.gaussian import LOG_TWO_PI
-from lindiff.statespace.composed.augmented import Information, information
+from lindiff.statespace.composed.augmented import Information, information, starts
 from lindiff.statespace.composed.grouping import Group, of_groups, zeros_for
 from lindiff.statespace.composed.recursions import Filtered, filtered
-from lindiff.statespace.diffuse import likelihood_terms
+from lindiff.statespace.diffuse import likelihood_terms, partial_likelihood_terms
 from lindiff.statespace.model import System
 
 __all__ = ["group_loglikelihood", "loglikelihoods"]
@@ -44,7 +44,7 @@ def group_loglikelihood(
         constant = 0.5 * z.shape[-1] * LOG_TWO_PI
         terms.append(-0.5 * np.sum(z * z, axis=-1) - sumlogdiag(step.L)[..., None] - constant)
     if known is not None:
-        terms = _with_diffuse(terms, known, per_step)
+        terms = _each_with_diffuse(terms, known, starts(group)) if per_step else _with_diffuse(terms, known)
     zero = zeros_for(group, shape)
     if not per_step:
         observed = [term for term in terms if term is not None]
@@ -54,28 +54,27 @@ def group_loglikelihood(
     return np.stack([zero if term is None else np.reshape(term, shape) for term in terms], axis=-1)
 
 
-def _with_diffuse(terms: list[Any], known: Information, per_step: bool) -> list[Any]:
-    """The terms of a likelihood that has the diffuse states integrated out: see `likelihood_terms`.
+def _with_diffuse(terms: list[Any], known: Information) -> list[Any]:
+    """The terms of a likelihood that has the diffuse states integrated out: see `likelihood_terms`."""
+    return [*terms, _integrated(known, len(terms))]
 
-    Their sums up to each step are log likelihoods, from the first one that determines the states on.  The
-    terms before are None.
-    """
-    first = known.steps - 1
-    start = [term for term in terms[: first + 1] if term is not None]
-    result = [None] * first + [sum(start[1:], start[0])] + terms[first + 1 :]
-    if not per_step:
-        result.append(_integrated(known, len(terms)))
-        return result
-    before: Any = 0
-    for t in range(first, len(terms)):
-        if t == first or terms[t] is not None:
-            now = _integrated(known, t + 1)
-            result[t] = result[t] + (now - before)
-            before = now
+
+def _each_with_diffuse(terms: list[Any], known: Information, variances: Any) -> list[Any]:
+    """The same, such that the sums up to each step are log likelihoods of what these steps determine."""
+    result, before = list(terms), 0
+    for t, term in enumerate(terms):
+        if term is not None:
+            now = _integrated(known, t + 1, None if t + 1 >= known.steps else variances)
+            result[t], before = term + (now - before), now
     return result
 
 
-def _integrated(known: Information, t: int) -> Any:
-    """What the diffuse states add to the log likelihood of the first t steps."""
-    explained, logdet = likelihood_terms(known.s[t], known.C[t])
+def _integrated(known: Information, t: int, variances: Any = None) -> Any:
+    """What the diffuse states add to the log likelihood of the first t steps; if these do not determine all
+    of them, with the variances that they start with."""
+    s, C = known.s[t], known.C[t]
+    if variances is None:
+        explained, logdet = likelihood_terms(s, C)
+    else:
+        explained, logdet = partial_likelihood_terms(s, C, variances)
     return explained - logdet[..., None]
