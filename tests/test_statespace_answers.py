@@ -397,6 +397,15 @@ def test_explanatory_variables_called_like_a_state():
     assert [set(component.states) for component in one.model.components] == [{"level 2"}, {"level"}]
 
 
+def test_orthogonal_impulses_of_singular_covariances():
+    factor = np.array([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [-1.0, 0.0, 3.0]])
+    model = Model(0.5 * np.eye(3), np.eye(3), factor @ factor.T, np.ones(3), np.zeros(3), np.eye(3))
+    found = Analysis(model, np.random.default_rng(0).normal(size=(5, 3))).impulse_responses(
+        1, orthogonal=True
+    )
+    np.testing.assert_allclose(found, [factor, 0.5 * factor], atol=1e-12)
+
+
 def test_variances_that_rounding_leaves_below_zero_are_none():
     cov = np.array([[-2e-16, 1e-17], [1e-17, 1.0]])
     model = from_state(local_linear_trend(0.5, 0.1, 1.0), np.zeros(2), cov)

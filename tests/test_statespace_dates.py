@@ -129,6 +129,23 @@ def test_the_frequency_is_kept(frequency, more):
     assert answers.extend(new).y.index.equals(index[10 : 10 + more])
 
 
+def test_numbered_data_do_not_follow_dates():
+    answers = Analysis(MODEL, pd.Series(Y[:10], INDICES["days"][:10]))
+    with pytest.raises(ValueError, match=r"end at 2001-02-08 .*, and these begin at 0: give both dates"):
+        answers.append(pd.Series(Y[10:12]))
+
+
+@pytest.mark.parametrize("index", [pd.Index(range(1960, 1972)), pd.Index(list("abcdefghijkl"))])
+def test_explanatory_variables_of_other_rows(index):
+    x, y = pd.Series(Y[12:], index, name="price"), pd.Series(Y[:12], index)
+    rest = local_level(0.5, 1.0)
+    answers = Analysis(regression(x) + rest, y)
+    assert answers.loglikelihood == Analysis(regression(x.to_numpy()) + rest, Y[:12]).loglikelihood
+    with pytest.raises(ValueError, match="first unlike at row 0"):
+        Analysis(regression(x[::-1]) + rest, y)
+    assert Analysis(regression(x[::-1].reset_index(drop=True)) + rest, y).loglikelihood
+
+
 @pytest.mark.parametrize("index", EVEN.values(), ids=EVEN)
 def test_even_steps_are_known_ahead(index):
     ahead = Analysis(MODEL, pd.Series(Y[:6], index[:6])).forecast(2).mean.index

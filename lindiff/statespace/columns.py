@@ -54,7 +54,7 @@ def dates_of(function: str, columns: dict[str, Any]) -> Any:
 
 
 def refuse_other_dates(of_these: str, these: Any, of_those: str, those: Any) -> None:
-    """Raise an error if two indices of pandas have dates, and not the same ones.
+    """Raise an error if two indices of pandas have dates, or numbers or names, and not the same ones.
 
     Dates are compared with periods as those of the periods that they are in.
 
@@ -66,7 +66,7 @@ def refuse_other_dates(of_these: str, these: Any, of_those: str, those: Any) -> 
     if not _are_dates(these) or not _are_dates(those):
         return
     these, those = like(those, these), like(these, those)
-    if type(these) is not type(those):
+    if _kind(these) != _kind(those):
         return
     common = min(len(these), len(those))
     unlike = (these[:common] != those[:common]).nonzero()[0]
@@ -88,13 +88,19 @@ def like(these: Any, those: Any) -> Any:
 
 
 def index_of_dates(table: Any) -> Any:
-    """That of a series or frame of pandas, if it is one of dates; else None."""
+    """That of a series or frame of pandas, if it is one of dates, or of numbers or names; else None."""
     index = getattr(table, "index", None)
     return index if _are_dates(index) else None
 
 
 def _are_dates(index: Any) -> bool:
-    return hasattr(index, "freq")
+    """Whether steps are called by it: numbers from 0 on are what nobody gave."""
+    counted = type(index).__name__ == "RangeIndex" and index.start == 0
+    return hasattr(index, "get_loc") and index.nlevels == 1 and not counted
+
+
+def _kind(index: Any) -> tuple[bool, str]:
+    return hasattr(index, "freq"), index.dtype.kind
 
 
 def _names_of(table: Any) -> list[Any] | None:

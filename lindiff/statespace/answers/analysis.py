@@ -29,6 +29,7 @@ from lindiff.statespace.forecasting import forecast
 from lindiff.statespace.model import Model
 from lindiff.statespace.nonlinear import NonlinearModel
 from lindiff.statespace.partitioned import is_partitioned
+from lindiff.statespace.semidefinite import semidefinite_factor
 from lindiff.statespace.simulation import simulate_smoother
 from lindiff.statespace.smoothing import SmootherResult, kalman_smoother
 
@@ -557,7 +558,9 @@ class Analysis:
             raise ValueError(f"impulse_responses: {', '.join(moving)} of the model varies with time")
         timed = over_time(self._model, 1)
         A, B = timed.transition[0], timed.design[0]
-        shock = _semidefinite_cholesky(timed.state_cov[0]) if orthogonal else np.eye(len(A))
+        shock = np.eye(len(A))
+        if orthogonal:
+            shock = semidefinite_factor(timed.state_cov[0], "impulse_responses", "state_cov")
         found = []
         for _ in range(_count("impulse_responses", "steps", steps) + 1):
             found.append(B @ shock)
@@ -743,11 +746,3 @@ def _place(step: Any, labels: Labels) -> int:
         raise ValueError(
             f"news: {step} is no step of the data, which end at {labels.rows[-1]}, or after them ({error})"
         ) from None
-
-
-def _semidefinite_cholesky(cov: Any) -> Any:
-    """A lower triangle L with ``L Lᵀ = cov``, also where that is singular."""
-    values, vectors = np.linalg.eigh(cov)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    triangle = np.linalg.qr(root.T)[1].T
-    return triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0)

@@ -94,6 +94,14 @@ class Labels(NamedTuple):
         if self.rows is None or not len(more.rows):
             return self
         expected, rows = _continued(self.rows, len(more.rows)), like(self.rows, more.rows)
+        if (
+            len(self.rows)
+            and self.rows.dtype.kind != rows.dtype.kind
+            and "M" in (self.rows.dtype.kind + rows.dtype.kind)
+        ):
+            raise ValueError(
+                f"append: the data end at {self.rows[-1]}, and these begin at {rows[0]}: give both dates"
+            )
         of_one_kind = type(self.rows) is type(rows) and len(self.rows) and expected is not None
         if of_one_kind and not _same_rows(expected, rows):
             raise ValueError(
