@@ -144,7 +144,7 @@ def test_records_make_of_other_fields_what_they_made_of_theirs():
     direction = dataclasses.replace(x, length=0.01)  # 1.0
     assert ld.jvp(f, (x,), (direction,))[1] == 200.0
     moved = pytree.tree_map(lambda a: a + 1, x)
-    assert (moved.length, moved.offset) == (5100.0, 1.0)  # of other numbers it is made as any is
+    assert (moved.length, moved.offset) == (51.0, 1.0)
     assert pytree.tree_map(lambda a: a + 1, Checked(1.0)).inverse == 0.5
     assert ld.jvp(lambda a: dataclasses.replace(x, length=a), (2.0,), (1.0,))[1].length == 100.0
 

@@ -8,6 +8,7 @@ from lindiff import statespace
 from lindiff.statespace import (
     Analysis,
     Model,
+    exponential_smoothing,
     local_level,
     local_linear_trend,
     loglikelihood,
@@ -404,6 +405,20 @@ def test_orthogonal_impulses_of_singular_covariances():
         1, orthogonal=True
     )
     np.testing.assert_allclose(found, [factor, 0.5 * factor], atol=1e-12)
+
+
+def test_states_that_are_known_to_rounding_go_on():
+    y = 5 + np.cumsum(np.random.default_rng(2).normal(size=60))
+    start = [5.0, 0.1, 1.0, -0.5, -0.5]
+    model = exponential_smoothing(0.3, 0.7, 0.2, 0.1, period=3, initial_state=start)
+    whole, answers = Analysis(model, y), Analysis(model, y[:20])
+    total = answers.loglikelihood
+    for t in range(20, 60):
+        answers = answers.extend(y[t : t + 1])
+        total += answers.loglikelihood
+    assert total == pytest.approx(whole.loglikelihood, rel=1e-12)
+    np.testing.assert_allclose(answers.forecast(4).mean, whole.forecast(4).mean, rtol=1e-10)
+    assert whole.simulate(3, 0, anchor="smoothed").shape == (3, 1)
 
 
 def test_variances_that_rounding_leaves_below_zero_are_none():

@@ -611,6 +611,56 @@ def test_searches_begin_within_bounds():
     assert free.params["mean"] < -0.5
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e5, 1e8, np.array([1e-6, 1.0, 1e7])], ids=str)
+def test_covariances_in_any_units(unit):
+    cov = [[1, 0.8, 0.5], [0.8, 1, 0.6], [0.5, 0.6, 1]]
+    y = np.random.default_rng(1).multivariate_normal(np.zeros(3), cov, 120) * unit
+    found = statespace.fit(
+        lambda cov: statespace.var(np.zeros((3, 3)), cov),
+        y,
+        {"cov": np.diag(np.var(y, axis=0))},
+        transforms={"cov": "covariance"},
+        progress=False,
+    )
+    expected = y.T @ y / 120  # of white noise
+    np.testing.assert_allclose(found.params["cov"], expected, rtol=1e-5)
+    variances = np.diag(expected)
+    errors = np.sqrt((np.outer(variances, variances) + expected**2) / 120)
+    np.testing.assert_allclose(found.standard_errors["cov"], errors, rtol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e6, 1e-5, 1e-8])
+def test_bounded_parameters_do_not_depend_on_units(unit):
+    y = 4 * np.random.default_rng(0).normal(size=150)
+
+    def fitted(y):
+        return statespace.fit(
+            lambda a, b, v: statespace.exponential_smoothing(a, v, b),
+            y,
+            {"a": 0.5, "b": 0.1, "v": None},
+            transforms={"a": statespace.bounded(0, 1), "b": statespace.bounded(0, 1)},
+            progress=False,
+        )
+
+    found, expected = fitted(unit * y), fitted(y)
+    assert found.params["a"] == pytest.approx(expected.params["a"], rel=1e-4)
+    assert found.standard_errors["a"] == pytest.approx(expected.standard_errors["a"], rel=1e-3)
+
+
+def test_roots_near_the_unit_circle_are_looked_for():
+    rng = np.random.default_rng(5)
+    y = np.tile([1.0, -2.0, -1.0, 2.0], 20) + rng.normal(size=80)
+    build = {"start": {"ar": [0.1, 0.1], "innovation_var": None, "obs_var": None}}
+    found = statespace.fit(
+        lambda ar, innovation_var, obs_var: statespace.arma(ar, (), innovation_var, obs_var),
+        y,
+        transforms={"ar": "stationary"},
+        progress=False,
+        **build,
+    )
+    np.testing.assert_allclose(found.params["ar"], [0, -1], atol=0.02)
+
+
 @pytest.mark.parametrize("alpha", [95, 2, 0.0, 1.0, -0.05])
 def test_levels_that_are_no_probabilities(alpha):
     found = statespace.fit(local_level, np.cumsum(np.random.default_rng(0).normal(size=50)), progress=False)

@@ -25,10 +25,8 @@ class Model:
     def __post_init__(self):
         self.total = rate * self.a
 
-model = Model(1.0)
-
 def f(x):
-    return x * ld.tree_map(lambda v: v * 2, model).total
+    return x * ld.tree_map(lambda v: v * 2, Model(1.0)).total
 
 def change():
     global rate
@@ -48,12 +46,11 @@ class P:
     def __post_init__(self):
         self.n = np.sum(self.w**2) * LR
 
-p = P(np.ones(3), 1.0)
-
 def loss(p, x):
     return np.sum((x * p.w + p.b) ** 2) + p.n
 
 def f(x):
+    p = P(np.ones(3), 1.0)
     g = ld.grad(loss)(p, x)
     q = ld.tree_map(lambda a, b: a - 0.1 * b, p, g)
     return loss(q, x)
@@ -61,27 +58,6 @@ def f(x):
 def change():
     global LR
     LR = 0.7
-""",
-    "__post_init__ of a frozen class": r"""
-from dataclasses import dataclass
-
-CLIP = 10.0
-
-@dataclass(frozen=True)
-class P:
-    w: np.ndarray
-
-    def __post_init__(self):
-        object.__setattr__(self, "w", np.clip(self.w, -CLIP, CLIP))
-
-p = P(np.ones(3) * 2)
-
-def f(x):
-    return x * ld.tree_map(lambda a: a * 3, p).w
-
-def change():
-    global CLIP
-    CLIP = 4.0
 """,
     "__post_init__ in grad": r"""
 from dataclasses import dataclass, field
@@ -96,10 +72,8 @@ class Model:
     def __post_init__(self):
         self.total = rate * self.a
 
-model = Model(1.0)
-
 def f(x):
-    return x * ld.grad(lambda c: c.total * c.a)(model).a
+    return x * ld.grad(lambda c: c.total * c.a)(Model(1.0)).a
 
 def change():
     global rate
@@ -117,10 +91,8 @@ class P:
     def __post_init__(self):
         self.m = CLIP
 
-p = P(np.ones((3, 2)) * 2)
-
 def f(x):
-    return ld.vmap(lambda q, a: np.sum(q.w) * a * q.m)(p, x)
+    return ld.vmap(lambda q, a: np.sum(q.w) * a * q.m)(P(np.ones((3, 2)) * 2), x)
 
 def change():
     global CLIP
@@ -138,11 +110,10 @@ class P:
     def __post_init__(self):
         self.m = CLIP
 
-p = P(np.ones(3) * 2)
 g = ld.checkpoint(lambda q, x: np.sum(q.w * q.m * x))
 
 def f(x):
-    return ld.grad(lambda x: g(p, x))(x)
+    return ld.grad(lambda x: g(P(np.ones(3) * 2), x))(x)
 
 def change():
     global CLIP
@@ -161,10 +132,8 @@ class Model:
     def __post_init__(self):
         self.total = rate * self.a
 
-model = Model(1.0)
-
 def f(x):
-    v, un = ld.ravel(model)
+    v, un = ld.ravel(Model(1.0))
     return x * un(v).total
 
 def change():
@@ -183,10 +152,8 @@ class Model:
     def __init__(self, a):
         self.a = rate * a
 
-model = Model(1.0)
-
 def f(x):
-    return x * ld.tree_map(lambda v: v + 2, model).a
+    return x * ld.tree_map(lambda v: v + 2, Model(1.0)).a
 
 def change():
     global rate
@@ -204,10 +171,8 @@ class Model:
     def __setattr__(self, n, v):
         self.__dict__[n] = v * rate
 
-model = Model(1.0)
-
 def f(x):
-    return x * ld.tree_map(lambda v: v + 2, model).a
+    return x * ld.tree_map(lambda v: v + 2, Model(1.0)).a
 
 def change():
     global rate
@@ -223,10 +188,8 @@ class Model:
     a: float
     b: list = field(init=False, default_factory=lambda: [rate])
 
-model = Model(1.0)
-
 def f(x):
-    return x * ld.tree_map(lambda v: v + 2, model).b[0]
+    return x * ld.tree_map(lambda v: v + 2, Model(1.0)).b[0]
 
 def change():
     global rate

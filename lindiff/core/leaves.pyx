@@ -2,9 +2,10 @@
 
 cimport cython
 
+import copy
 import dataclasses
 
-import numpy as np
+from lindiff.core.records import bare, derivative, remade
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
 leaf_types = set()
@@ -18,12 +19,6 @@ cdef enum Kind:
     SEQUENCE
     MAPPING
     RECORD      # a dataclass
-
-
-cdef enum Anew:     # what a dataclass makes of other fields
-    MADE        # what its class makes of any
-    KEPT        # what it makes of them, but what it wrote to them is there
-    LEFT        # nothing: they are a derivative's
 
 
 cdef Kind kind_of(tree) except *:
@@ -73,7 +68,7 @@ cdef list children_of(tree, Kind kind, list keys):
     return [] if kind == NOTHING else [getattr(tree, name) for name in keys]
 
 
-cdef object assembled(tree, Kind kind, list keys, list children, Anew anew):
+cdef object assembled(tree, Kind kind, list keys, list children, bint of_derivative):
     """A node like ``tree`` with other children."""
     if kind == SEQUENCE:
         return rebuild(tree, children)
@@ -81,111 +76,32 @@ cdef object assembled(tree, Kind kind, list keys, list children, Anew anew):
         return None
     items = dict(zip(keys, children, strict=True))
     if kind == RECORD:
-        if not hasattr(tree, "__post_init__"):
-            return dataclasses.replace(tree, **items)
-        if anew == LEFT:
-            return derivative(tree, items)
-        if has_init_vars(tree):
-            return of_init_vars(tree, items)
-        return dataclasses.replace(tree, **items) if anew == MADE else remade(tree, items)
+        return derivative(tree, items) if of_derivative else remade(tree, items)
     if kind == CHOSEN:
         return tree._replace(**items)
     if type(tree) is dict:
         return items
-    copied = tree.copy()  # OrderedDict, defaultdict and their like keep what else they carry
+    copied = copy.copy(tree)  # OrderedDict, defaultdict and their like keep what else they carry
     copied.update(items)
     return copied
-
-
-cdef bint has_init_vars(record):
-    """Whether what a dataclass was made with is not all in its fields."""
-    return any(field._field_type is dataclasses._FIELD_INITVAR
-               for field in record.__dataclass_fields__.values())
-
-
-cdef dict made_besides(record):
-    """What has numbers in a dataclass but is none of the fields that it was given."""
-    given = {field.name for field in dataclasses.fields(record) if field.init}
-    found = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)
-             if hasattr(record, field.name)} | getattr(record, "__dict__", {})
-    return {name: x for name, x in found.items() if name not in given and numbers_in(x)}
-
-
-cdef list numbers_in(x):
-    cdef list leaves = []
-    structure_of(x, kind_of(x), leaves)
-    return [leaf for leaf in leaves if isinstance(leaf, float) or hasattr(leaf, "dtype")]
-
-
-cdef object of_init_vars(record, dict items):
-    """A dataclass with other fields, if its default arguments make of its own what it has."""
-    made = made_besides(record)
-    if not made:
-        return with_fields(record, items)
-    names = [name for name, field in record.__dataclass_fields__.items()
-             if field._field_type is dataclasses._FIELD_INITVAR]
-    try:
-        again = made_besides(dataclasses.replace(record))
-    except ValueError:  # an argument without a default
-        again = {}
-    if again.keys() != made.keys() or not all(map(are_same, made.values(), again.values())):
-        raise TypeError(f"{type(record).__name__} has made {', '.join(made)} by its arguments "
-                        f"{', '.join(names)}, which are no fields: of other numbers it cannot be made again; "
-                        f"make fields of them instead of InitVar")
-    return dataclasses.replace(record, **items)
-
-
-def are_same(x, y):
-    """Whether two values have the same numbers in them."""
-    first, second = numbers_in(x), numbers_in(y)
-    return len(first) == len(second) and all(
-        np.array_equal(bare(a), bare(b), equal_nan=bare(a).dtype.kind in "fc")
-        for a, b in zip(first, second, strict=True))
-
-
-def bare(leaf):
-    """The array of a leaf, without the Variables around it."""
-    while hasattr(leaf, "_value"):  # the constant of a Variable is plain
-        leaf = leaf._value
-    return leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
-
-
-cdef object derivative(record, dict items):
-    """A dataclass with derivatives as its fields, without numbers that its class has made of other fields."""
-    other = with_fields(record, items)
-    for name in made_besides(other):
-        object.__setattr__(other, name, None)
-    return other
-
-
-cdef object with_fields(record, dict items):
-    """A dataclass with other fields and nothing besides."""
-    other = object.__new__(type(record))
-    for field in dataclasses.fields(record):
-        if field.name in items or hasattr(record, field.name):
-            object.__setattr__(other, field.name, items[field.name] if field.name in items
-                               else getattr(record, field.name))
-    return other
-
-
-def remade(record, dict items):
-    """A dataclass with other fields.  What it makes of these is made anew, but they stay as they are: what it
-    writes to them has been written to those of ``record`` already."""
-    other = with_fields(record, items)
-    given = {field.name: getattr(other, field.name) for field in dataclasses.fields(other) if field.init}
-    other.__post_init__()
-    for name, x in given.items():
-        object.__setattr__(other, name, x)
-    return other
 
 
 def rebuild(sequence, children):
     """A tuple, list or named tuple of the type of ``sequence`` with other members."""
     if type(sequence) is tuple:
         return tuple(children)
+    if type(sequence) is list:
+        return list(children)
     if hasattr(sequence, "_make"):
         return sequence._make(children)
-    return type(sequence)(children)
+    if isinstance(sequence, list):
+        other = copy.copy(sequence)  # with what else it carries
+        other[:] = children
+        return other
+    other = tuple.__new__(type(sequence), children)
+    if hasattr(sequence, "__dict__"):
+        other.__dict__.update(sequence.__dict__)
+    return other
 
 
 def children(tree):
@@ -198,7 +114,7 @@ def replace(tree, list children):
     """An inner node with other children of the same values, in the order of its own."""
     cdef Kind kind = kind_of(tree)
     assert kind != LEAF, "a leaf has no children"
-    return assembled(tree, kind, keys_of(tree, kind), children, KEPT)
+    return assembled(tree, kind, keys_of(tree, kind), children, False)
 
 
 @cython.final
@@ -214,38 +130,34 @@ cdef class Structure:
 
     def __call__(self, leaves):
         """What a record has written to its fields is in the leaves; what it makes besides is made anew."""
-        return self.of(list(leaves), KEPT)
-
-    def of_others(self, leaves):
-        """The same for leaves of other values, of which records are made as by their users."""
-        return self.of(list(leaves), MADE)
+        return self.of(list(leaves), False)
 
     def of_derivative(self, leaves):
         """The same for leaves that are derivatives by those of the tree, or along them."""
-        return self.of(list(leaves), LEFT)
+        return self.of(list(leaves), True)
 
-    cdef object of(self, list leaves, Anew anew):
+    cdef object of(self, list leaves, bint of_derivative):
         cdef Py_ssize_t at = 0
         if self.kind == LEAF:
             return leaves[0]
         if self.is_flat:
-            return assembled(self.node, self.kind, self.keys, leaves, anew)
-        return self.filled(leaves, &at, anew)
+            return assembled(self.node, self.kind, self.keys, leaves, of_derivative)
+        return self.filled(leaves, &at, of_derivative)
 
-    cdef object filled(self, list leaves, Py_ssize_t *at, Anew anew):
+    cdef object filled(self, list leaves, Py_ssize_t *at, bint of_derivative):
         cdef list children = []
         cdef Structure child
         if self.is_flat:
             children = leaves[at[0]:at[0] + self.count]
             at[0] += self.count
-            return assembled(self.node, self.kind, self.keys, children, anew)
+            return assembled(self.node, self.kind, self.keys, children, of_derivative)
         for child in self.inner:
             if child is None:
                 children.append(leaves[at[0]])
                 at[0] += 1
             else:
-                children.append(child.filled(leaves, at, anew))
-        return assembled(self.node, self.kind, self.keys, children, anew)
+                children.append(child.filled(leaves, at, of_derivative))
+        return assembled(self.node, self.kind, self.keys, children, of_derivative)
 
 
 cdef Structure structure_of(tree, Kind kind, list leaves):

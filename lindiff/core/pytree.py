@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.leaves import bare, children, chosen, fields, flatten, leaf_types, rebuild, remade, replace
+from lindiff.core.leaves import children, chosen, fields, flatten, leaf_types, rebuild, replace
+from lindiff.core.records import bare, remade
 
 __all__ = [
     "flatten",
@@ -177,7 +178,7 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """
     leaves, unflatten = flatten(tree)
     columns = [flatten_like(other, tree, "other tree", "first tree") for other in others]
-    return unflatten.of_others([function(*row) for row in zip(leaves, *columns, strict=True)])
+    return unflatten([function(*row) for row in zip(leaves, *columns, strict=True)])
 
 
 def zeros_like(tree: Any) -> Any:

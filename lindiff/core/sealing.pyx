@@ -20,9 +20,11 @@ from lindiff.kernels.sizes cimport GUARDED_ARGUMENTS
 
 import functools
 import inspect
+from dataclasses import is_dataclass
 
 from lindiff.core import pytree
 from lindiff.core.directions import Directions
+from lindiff.core.records import shown_besides
 
 cnp.import_array()
 
@@ -239,9 +241,17 @@ cdef bint is_changeable(object x):
     return is_inner(x) and not isinstance(x, tuple)
 
 
-cdef list held_by(object x):
+cdef tuple held_by(object x):
+    """Keys and children, and what a dataclass has besides by its names."""
     keys = pytree.keys(x)
-    return [*keys, *[pytree.item(x, key) for key in keys]]
+    return [*keys, *[pytree.item(x, key) for key in keys]], shown_besides(x) if is_dataclass(x) else {}
+
+
+cdef bint is_other(tuple before, tuple now):
+    """Whether something else is held; what was nothing before, and what is private, may be kept for later."""
+    if len(now[0]) != len(before[0]) or any([x is not y for x, y in zip(now[0], before[0])]):
+        return True
+    return any([now[1].get(name) is not x for name, x in before[1].items()])
 
 
 cdef int refuse_other_contents(object function, tuple values, dict by_name, list before) except -1:
@@ -249,7 +259,7 @@ cdef int refuse_other_contents(object function, tuple values, dict by_name, list
     ``before``: what it got is not the caller's own."""
     cdef list now = contents(values, by_name)
     for i in range(len(before)):
-        if len(now[i]) != len(before[i]) or any([x is not y for x, y in zip(now[i], before[i])]):
+        if is_other(before[i], now[i]):
             named = zip(parameters(function, len(values)) + list(by_name), values + tuple(by_name.values()))
             argument, x = [(name, x) for name, x in named if is_changeable(x)][i]
             raise TypeError(

@@ -102,7 +102,7 @@ class Method(abc.ABC):
         ]
         rows = [[one[k] for one in changed] for k in range(1 + len(names))]
         moments = {name: restore.of_derivative(row) for name, row in zip(names, rows[1:], strict=True)}
-        return restore.of_others(rows[0]), State(step, moments)
+        return restore(rows[0]), State(step, moments)
 
     def used(self) -> tuple[str, ...]:
         """The moments that these parameters of the method ask for."""

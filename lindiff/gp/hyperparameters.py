@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.gp.moving import with_fields
 from lindiff.statespace.transforms import Transform, positive, unconstrained
 
 __all__ = ["Hyperparameters", "Parameterized", "with_values"]
@@ -274,15 +272,4 @@ def with_values(kernel: Any, values: Mapping[str, Any]) -> Any:
         changed[first] = with_values(part, of_part)
     if not dataclasses.is_dataclass(kernel):
         return pytree.replace(kernel, [changed.get(name, x) for name, x in _children(kernel)])
-    return _remade(kernel, changed)
-
-
-def _remade(record: Any, fields: Mapping[str, Any]) -> Any:
-    """A dataclass with other fields, of which what else it has is made anew."""
-    if hasattr(record, "__post_init__"):
-        return pytree.remade(record, dict(fields))
-    other = with_fields(record, fields)
-    for name in [*getattr(other, "__dict__", ())]:
-        if isinstance(getattr(type(other), name, None), functools.cached_property):
-            del other.__dict__[name]
-    return other
+    return pytree.remade(kernel, changed)

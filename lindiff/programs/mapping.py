@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.observer import observing
+from lindiff.core.records import check_alike
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, is_counted
@@ -478,8 +480,20 @@ def _all_stacked(results: list[Any]) -> Any:
         pytree.flatten_like(y, results[0], f"result of element {i} of vmap", "first one")
         for i, y in enumerate(results)
     ]
+    _check_records(results)
     stacked = [_stacked(list(parts)) for parts in zip(*leaves_of_each, strict=True)]
     return pytree.flatten(results[0])[1](stacked)
+
+
+def _check_records(results: list[Any]) -> None:
+    """Raise where dataclasses have besides their fields what differs from element to element."""
+    first = results[0]
+    if not pytree.is_tree(first) or first is None:
+        return
+    if dataclasses.is_dataclass(first):
+        check_alike(results)
+    for key in pytree.keys(first):
+        _check_records([pytree.item(result, key) for result in results])
 
 
 def _copied(x: Any) -> Any:

@@ -50,10 +50,11 @@ def covariance_of(
         models").
     """
     form = Flat(problem.constrain(free))
-    units = np.ones(problem.form.size)
+    x = problem.form.flat(free)
+    units = np.where(likelihood.scale.below, likelihood.scale.rows(x), 1.0)
     try:
         if problem.has_units:
-            units = units_of(likelihood, problem.form.flat(free))
+            units = units_of(likelihood, x)
         scores = _scores(problem, free) * units if kind != "observed" else np.zeros((0, problem.form.size))
         given = product(scores.T, scores) if kind == "opg" else None
         half, notes = _half_of_inverse(problem, free, likelihood, units, given)

@@ -34,6 +34,7 @@ WITH_GRADIENT = {"bfgs", "cg", "l-bfgs-b", "tnc", "slsqp"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
 WITH_HESSIAN = {"dogleg", "trust-exact"}
 FAILURES = (ValueError, ArithmeticError)  # of a filter; LinAlgError is a ValueError
+FEW_SHAPED, NEAR_BOUND = 4, 8.0
 LIMITS = {"maxiter", "maxfun", "maxfev"}
 FEW = 32  # parameters that are not too many for Hessians, and for searches elsewhere
 
@@ -52,6 +53,8 @@ class Scale(NamedTuple):
         Logarithms of variances.
     diagonal, below : (q,) arrays of bool
         Of factors of covariances: logarithms of the diagonal, and what is below it.
+    row : (q,) array of int
+        Of factors of covariances: where the logarithm in the same row is.
     shaped : (q,) array of bool
         Other coordinates of a transform, whose origin is in the middle of what it allows.
     free : (q,) array of bool
@@ -63,6 +66,7 @@ class Scale(NamedTuple):
     logarithms: Any
     diagonal: Any
     below: Any
+    row: Any
     shaped: Any
     free: Any
     parameter: Any
@@ -71,6 +75,13 @@ class Scale(NamedTuple):
         """With all covariances times ``exp(step)``."""
         x = x + step * self.logarithms + 0.5 * step * self.diagonal
         return np.where(self.below, x * np.exp(0.5 * step), x)
+
+    def rows(self, x: Any) -> Any:
+        """The lengths of the rows of factors of covariances, the deviations; 1 for other coordinates."""
+        factor = self.diagonal | self.below
+        squares = np.where(self.below, x, 0) ** 2 + self.diagonal * np.exp(np.where(self.diagonal, 2 * x, 0))
+        lengths = np.sqrt(np.bincount(self.row, squares, x.size))[self.row]
+        return np.where(factor & (lengths > 0) & np.isfinite(lengths), lengths, 1)
 
     def slope(self, x: Any, gradient: Any) -> float:
         """The derivative by that step."""
@@ -286,12 +297,14 @@ def _minimized(
 
 
 def units_of(likelihood: Likelihood, x: Any) -> Any:
-    """A unit for each parameter without a transform, in which its rows of the Hessian are as long as others.
+    """A unit for each parameter without a transform, in which its rows of the Hessian are as long as others;
+    what is below the diagonal of a covariance's factor has that of its row.
 
     With them a search does not depend on the units of the data.  Matrix-free, by products with random signs:
     Bradley & Murray (2011), Matrix-free approximate equilibration, arXiv:1110.2805.
     """
-    scale, unit = likelihood.scale, np.ones(x.size)
+    scale = likelihood.scale
+    unit = np.where(scale.below, scale.rows(x), 1.0)
     if not np.any(scale.free):
         return unit
     try:
@@ -434,7 +447,7 @@ def _polished(likelihood: Likelihood, found: Any, unit: Any) -> float:
     steps = np.where(likelihood.scale.free, np.inf, 2.0)
     for _ in range(30):
         H = likelihood.hessian(found.x, unit)
-        step, gain = _newton(H, likelihood.count * found.jac * unit, steps / unit)
+        step, gain = _newton(H, likelihood.count * found.jac * unit, steps)
         if gain < SURE:
             break
         if not any(_moved_to(likelihood, found, found.x + t * unit * step) for t in (1, 0.3, 0.1, 0.01)):
@@ -498,7 +511,22 @@ def _elsewhere(likelihood: Likelihood, x: Any, seed: int) -> list[Any]:
     places = np.random.default_rng(seed).normal(scale=1.5, size=(4 * min(shaped, 3), x.size))
     tried = [_centred(likelihood, np.where(scale.shaped, place, x)) for place in places]
     likeliest = sorted((each for each in tried if each is not None), key=lambda each: each[0])
-    return points + [point for _, point in likeliest[: 1 + min(shaped, 3)]]
+    points += [point for _, point in likeliest[: 1 + min(shaped, 3)]]
+    return points + (_near_bounds(x, scale) if seed == 1 else [])
+
+
+def _near_bounds(x: Any, scale: Scale) -> list[Any]:
+    """Points with one of what is bounded near each bound that it is not near, as roots at the unit circle."""
+    top = np.max(x[scale.logarithms], initial=-np.inf)
+    even = np.where(scale.logarithms, np.maximum(x, top - 2), x)
+    points = []
+    for j in np.flatnonzero(scale.shaped)[:FEW_SHAPED]:
+        for bound in (-NEAR_BOUND, NEAR_BOUND):
+            if abs(x[j] - bound) > NEAR_BOUND / 2 and x[j] * bound <= NEAR_BOUND**2:
+                point = np.copy(even)
+                point[j] = bound
+                points.append(point)
+    return points
 
 
 def searched(likelihood: Likelihood, x: Any, search: Search, restarts: bool) -> tuple[Any, float]:
@@ -564,20 +592,18 @@ def _higher(likelihood: Likelihood, x: Any, found: Any) -> Any:
     begin = _centred(likelihood, x)
     if begin is None:
         return None
-    logarithms = likelihood.scale.logarithms
+    unit, logarithms = units_of(likelihood, x), likelihood.scale.logarithms
 
     def decided(x: Any, f: float) -> bool:
-        return f < found.fun - SEEN / likelihood.count or bool(np.all(_near(x, found.x, logarithms)))
+        return f < found.fun - SEEN / likelihood.count or bool(np.all(_near(x, found.x, unit, logarithms)))
 
-    ended = _minimized(
-        likelihood, begin[1], units_of(likelihood, x), "L-BFGS-B", None, {"maxiter": 40}, decided
-    )
+    ended = _minimized(likelihood, begin[1], unit, "L-BFGS-B", None, {"maxiter": 40}, decided)
     return ended.x if ended.fun < found.fun - SEEN / likelihood.count else None
 
 
-def _near(x: Any, y: Any, logarithms: Any) -> Any:
-    """Whether coordinates are the same by and large, variances in units of the largest."""
+def _near(x: Any, y: Any, unit: Any, logarithms: Any) -> Any:
+    """Whether coordinates are the same by and large, in their units; variances in that of the largest."""
     size = np.exp(np.clip(np.stack([x, y]), None, 700))
     top = np.max(np.where(logarithms, size, 0))
-    same = np.abs(x - y) < 0.3
+    same = np.abs(x - y) < 0.3 * unit
     return same | (logarithms & (np.max(size, axis=0) < 1e-7 * top))

@@ -282,8 +282,7 @@ class Problem:
             return form.flat(kinds) > 0
 
         def of_diagonal(name: str, x: Any) -> Any:
-            n = (int(np.sqrt(8 * x.shape[-1] + 1)) - 1) // 2
-            return np.arange(x.shape[-1]) < n
+            return np.arange(x.shape[-1]) < _order_of_triangle(x)
 
         factor = where(lambda name, x: transforms[name] is covariance)
         diagonal = where(lambda name, x: transforms[name] is covariance and of_diagonal(name, x))
@@ -291,7 +290,19 @@ class Problem:
         unbounded = where(lambda name, x: transforms[name] is unconstrained)
         shaped = ~(logarithms | factor | unbounded)
         numbers = {name: np.full(np.shape(x), float(i)) for i, (name, x) in enumerate(free.items())}
-        return Scale(logarithms, diagonal, factor & ~diagonal, shaped, unbounded, form.flat(numbers))
+        return Scale(
+            logarithms, diagonal, factor & ~diagonal, self._rows(), shaped, unbounded, form.flat(numbers)
+        )
+
+    def _rows(self) -> Any:
+        """Of each coordinate of a covariance's factor, where the logarithm in the same row is."""
+        places = self.form.tree_of(np.arange(self.form.size, dtype=np.float64))
+        for name, x in places.items():
+            if self.transforms[name] is covariance:
+                n = _order_of_triangle(x)
+                rows = np.concatenate([np.arange(n), np.tril_indices(n, -1)[0]])
+                places[name] = x[..., rows]
+        return self.form.flat(places).astype(np.intp)
 
 
 class Held:
@@ -353,6 +364,11 @@ def _note_of_empty_series(seen: Any) -> tuple[str, ...]:
     if seen.all():
         return ()
     return (f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}",)
+
+
+def _order_of_triangle(x: Any) -> int:
+    """n of ``n (n + 1) / 2`` numbers."""
+    return (int(np.sqrt(8 * x.shape[-1] + 1)) - 1) // 2
 
 
 def _diffuse_states(model: Model) -> int:
@@ -475,10 +491,11 @@ def _unconstrained(start: dict[str, Any], transforms: dict[str, Transform], size
 
 
 def _vanishes(transform: Transform, x: Any) -> bool:
-    """Whether parameters go to zero with their numbers to minus infinity: a user's own `positive`."""
+    """Whether parameters go to zero and infinity with their numbers: a user's own `positive`."""
     with np.errstate(all="ignore"):
         try:
-            limit = transform.constrain(np.full(np.shape(x), -np.inf))
+            limits = [transform.constrain(np.full(np.shape(x), end)) for end in (-np.inf, np.inf)]
         except (ValueError, ArithmeticError, TypeError):
             return False
-    return np.shape(limit) == np.shape(x) and bool(np.all(np.equal(limit, 0)))
+    same = all(np.shape(limit) == np.shape(x) for limit in limits)
+    return same and bool(np.all(np.equal(limits[0], 0)) and np.all(np.isposinf(limits[1])))

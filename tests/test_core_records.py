@@ -1,0 +1,265 @@
+"""What dataclasses have besides the fields that they were given, wherever they are given back with others."""
+
+import collections
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lindiff as ld
+from lindiff.scipy import integrate
+
+X = np.array([1.0, 2.0])
+
+
+@dataclasses.dataclass
+class InPercent:
+    """Whose field is written when it is made."""
+
+    a: Any
+
+    def __post_init__(self):
+        self.a = self.a * 100
+
+
+@dataclasses.dataclass
+class Switched:
+    a: Any
+    training: bool = dataclasses.field(default=True, init=False)
+    t: float = dataclasses.field(default=2.0, init=False)
+    scale = 1.0
+
+    def __post_init__(self):
+        self.square = self.a**2
+        self.name = "a name"
+        self.function = np.square
+
+
+def loss(p):
+    return np.sum(p.function(p.a) + p.square) * p.t * p.scale * (0.5 if p.training else 1.0)
+
+
+def switched(a):
+    p = Switched(a)
+    p.training, p.t, p.function, p.scale = False, 10.0, np.exp, 3.0
+    return p
+
+
+TRANSFORMS = {
+    "grad": lambda f, p: ld.value_and_grad(f)(p)[0],
+    "jvp": lambda f, p: ld.jvp(f, (p,), (p,))[0],
+    "linearize": lambda f, p: ld.linearize(f, p)[0],
+    "checkpoint": lambda f, p: ld.checkpoint(f)(p),
+    "program": lambda f, p: ld.program(f)(p),
+    "value": lambda f, p: f(ld.value(p)),
+    "stop_gradient": lambda f, p: f(ld.stop_gradient(p)),
+    "ravel": lambda f, p: f(ld.ravel(p)[1](ld.ravel(p)[0])),
+    "tree_map": lambda f, p: f(ld.tree_map(lambda x: x, p)),
+    "vmap": lambda f, p: ld.vmap(f)(ld.tree_map(lambda x: x[None], p))[0],
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_values_are_those_of_the_function(transform):
+    for record in (Switched(X), switched(X)):
+        np.testing.assert_allclose(transform(loss, record), loss(record), rtol=1e-14)
+    written = InPercent(X)
+    assert transform(lambda p: np.sum(p.a**2), written) == np.sum(written.a**2)
+
+
+def test_what_is_made_of_fields_has_their_derivatives():
+    slope = ld.grad(loss)(switched(X))
+    np.testing.assert_allclose(slope.a, 30 * (np.exp(X) + 2 * X))
+    again = ld.checkpoint(loss)
+    np.testing.assert_allclose(ld.grad(again)(switched(X)).a, slope.a)
+    second = ld.hvp(loss, (switched(X),), (switched(np.ones(2)),))
+    np.testing.assert_allclose(second.a, 30 * (np.exp(X) + 2))
+
+
+def test_results_have_what_was_set():
+    def made(a):
+        p = switched(a)
+        p.t = 2 * np.sum(a)
+        return p
+
+    for found in (
+        ld.jvp(made, (X,), (X,))[0],
+        ld.vjp(made, X)[0],
+        ld.linearize(made, X)[0],
+        ld.checkpoint(made)(X),
+        ld.program(made)(X),
+    ):
+        assert (found.t, found.training, found.scale, found.function) == (6.0, False, 3.0, np.exp)
+    np.testing.assert_array_equal(ld.grad(lambda a: ld.checkpoint(made)(a).t)(X), [2, 2])
+    assert ld.value_and_grad(lambda a: (np.sum(a), made(a)), has_aux=True)(X)[0][1].t == 6.0
+    with pytest.raises(TypeError, match="its results have different t: make it a field that is given"):
+        ld.vmap(made)(np.arange(6.0).reshape(3, 2))
+    many = ld.vmap(switched)(np.arange(6.0).reshape(3, 2))
+    assert (many.t, many.square.shape) == (10.0, (3, 2))
+
+
+def test_steps_of_searches_do_not_write_again():
+    p = InPercent(X)
+    method = ld.descent.sgd(0.1)
+    slope = ld.grad(lambda q: np.sum((q.a - 150.0) ** 2))(p)
+    np.testing.assert_allclose(method.update(slope, method.init(p), p)[0].a, [110, 190])
+    run = ld.descent.Descent(
+        lambda q, X: np.sum(q.a**2), p, ld.descent.sgd(0.0), (np.ones((4, 1)),), size=4, rng=0
+    )
+    np.testing.assert_array_equal(run.params.a, p.a)
+    np.testing.assert_array_equal(run.resume(run.snapshot()).params.a, p.a)
+    solved = ld.implicit(lambda q: q.a / 2, lambda y, q: 2 * y - q.a)
+    np.testing.assert_array_equal(solved(p), p.a / 2)
+    path = integrate.solve_ivp(lambda t, y: InPercent(-y.a / 100), (0, 1.0), p)
+    np.testing.assert_array_equal(path.y.a[:, 0], p.a)
+
+
+@dataclasses.dataclass
+class Unit:
+    a: Any
+
+    def __post_init__(self):
+        self.norm = np.sqrt(np.sum(self.a**2))
+        self.a = self.a / self.norm
+
+
+@dataclasses.dataclass
+class Layer:
+    a: Any
+    kind: dataclasses.InitVar[str] = "square"
+    factor: dataclasses.InitVar[float] = 2.0
+
+    def __post_init__(self, kind, factor):
+        self.scale = 2.0
+        self.function = {"square": np.square, "tanh": np.tanh}[kind]
+        self.product = factor * self.a
+
+
+@dataclasses.dataclass
+class Late:
+    a: Any
+    found: Any = dataclasses.field(default=None, init=False)
+    _kept: Any = dataclasses.field(default=None, init=False, repr=False)
+
+    def kept(self):
+        if self._kept is None:
+            self._kept = self.a**2
+        return self._kept
+
+    @functools.cached_property
+    def cube(self):
+        return self.a**3
+
+
+def test_numbers_of_which_nobody_can_tell_where_they_are_from():
+    with pytest.raises(
+        TypeError, match="Unit has norm, which it does not make of the fields that it has now"
+    ):
+        ld.grad(lambda p: np.sum(p.a) * p.norm)(Unit(X))
+    for layer in (Layer(X, factor=3.0), Layer(0 * X), Layer(0 * X, factor=3.0)):
+        with pytest.raises(TypeError, match="has made product by its arguments kind, factor"):
+            ld.grad(lambda p: np.sum(p.product))(layer)
+    moved = Switched(X)
+    moved.square = np.ones(2)
+    with pytest.raises(TypeError, match="Switched has square, which it does not make"):
+        ld.grad(loss)(moved)
+    late = Late(X)
+    late.found = X
+    with pytest.raises(TypeError, match="Late has found, where its class has None"):
+        ld.grad(lambda p: np.sum(p.a))(late)
+
+
+def test_arguments_that_are_no_fields_may_choose_functions():
+    def f(p):
+        return np.sum(p.function(p.a)) * p.scale + np.sum(p.product)
+
+    layer = Layer(X, "tanh")
+    value, slope = ld.value_and_grad(f)(layer)
+    assert value == f(layer)
+    np.testing.assert_allclose(slope.a, 2 / np.cosh(X) ** 2 + 2)
+
+
+def test_what_is_kept_for_later_is_computed_again():
+    late = Late(X)
+    assert np.sum(late.kept() + late.cube) == 14.0
+    np.testing.assert_allclose(ld.grad(lambda p: np.sum(p.kept() + p.cube))(late).a, 2 * X + 3 * X**2)
+    assert ld.checkpoint(lambda p: np.sum(p.kept() + p.cube))(Late(X)) == 14.0
+
+
+@dataclasses.dataclass
+class Behind:
+    a: Any
+
+    def __setattr__(self, name, x):
+        self.__dict__[name] = x
+
+
+class Doubling:
+    a = property(lambda self: self.__dict__["_a"], lambda self, x: self.__dict__.update(_a=2 * x))
+
+
+Doubled = dataclasses.make_dataclass("Doubled", [("a", Any, dataclasses.field())], bases=(Doubling,))
+
+
+def test_fields_that_change_what_is_set():
+    assert ld.grad(lambda p: np.sum(p.a**2))(Behind(X)).a[1] == 4.0
+    with pytest.raises(TypeError, match="Doubled changes its field a where it is set"):
+        ld.grad(lambda p: np.sum(p.a**2))(Doubled(X))
+
+
+def test_constructors_of_ones_own():
+    @dataclasses.dataclass
+    class Own:
+        a: Any
+
+        def __init__(self, a):
+            self.a = a * 2
+
+    value, slope = ld.value_and_grad(lambda p: np.sum(p.a**2))(Own(X))
+    assert value == 20.0
+    np.testing.assert_array_equal(slope.a, 4 * X)
+
+
+def test_checkpoints_do_not_lose_what_a_function_writes():
+    def counted(p):
+        p.t = p.t + 1
+        return np.sum(p.a) * p.t
+
+    with pytest.raises(TypeError, match="counted changes its argument 'p', a Switched"):
+        ld.checkpoint(counted)(Switched(X))
+
+
+class Rows(list):
+    def __init__(self, items=(), scale=1.0):
+        super().__init__(items)
+        self.scale = scale
+
+
+class Named(dict):
+    scale = 1.0
+
+
+class Ordered(collections.OrderedDict):
+    scale = 1.0
+
+
+class Fixed(tuple):
+    scale = 1.0
+
+
+@pytest.mark.parametrize(
+    "tree", [Rows([X]), Named(a=X), Ordered(a=X), Fixed([X])], ids=lambda x: type(x).__name__
+)
+def test_containers_keep_their_attributes(tree):
+    tree.scale = 3.0
+    key = "a" if isinstance(tree, dict) else 0
+
+    def f(p):
+        return np.sum(p[key] ** 2) * p.scale
+
+    value, slope = ld.value_and_grad(f)(tree)
+    assert value == f(tree) == 15.0
+    assert type(slope) is type(tree)
+    np.testing.assert_array_equal(slope[key], 6 * X)
