@@ -478,6 +478,10 @@ def test_steps_of_em_raise_the_likelihood(panel):
         assert current.components == model.components
     with pytest.raises(ValueError, match="'design' is none of"):
         Analysis(model, y).em_step(("design",))
+    one = Analysis(local_level(1.0, 1.0), y[:1, 0])
+    with pytest.raises(ValueError, match="em_step: one step says nothing of transition and state_cov"):
+        one.em_step()
+    assert one.em_step(("obs_cov",)).obs_cov > 0
 
 
 def test_em_ends_where_the_likelihood_is_flat():

@@ -2,10 +2,9 @@
 
 cimport cython
 
-import copy
 import dataclasses
 
-from lindiff.core.records import bare, derivative, remade
+from lindiff.core.records import derivative, remade, with_items
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
 leaf_types = set()
@@ -81,9 +80,7 @@ cdef object assembled(tree, Kind kind, list keys, list children, bint of_derivat
         return tree._replace(**items)
     if type(tree) is dict:
         return items
-    copied = copy.copy(tree)  # OrderedDict, defaultdict and their like keep what else they carry
-    copied.update(items)
-    return copied
+    return with_items(tree, items)  # OrderedDict, defaultdict and their like keep what else they carry
 
 
 def rebuild(sequence, children):
@@ -94,14 +91,7 @@ def rebuild(sequence, children):
         return list(children)
     if hasattr(sequence, "_make"):
         return sequence._make(children)
-    if isinstance(sequence, list):
-        other = copy.copy(sequence)  # with what else it carries
-        other[:] = children
-        return other
-    other = tuple.__new__(type(sequence), children)
-    if hasattr(sequence, "__dict__"):
-        other.__dict__.update(sequence.__dict__)
-    return other
+    return with_items(sequence, children)
 
 
 def children(tree):

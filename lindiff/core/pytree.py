@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.core.leaves import children, chosen, fields, flatten, leaf_types, rebuild, replace
-from lindiff.core.records import bare, remade
+from lindiff.core.likeness import bare
+from lindiff.core.records import remade
 
 __all__ = [
     "flatten",

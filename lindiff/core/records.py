@@ -1,21 +1,25 @@
-"""Dataclasses with other fields.  What they have besides those they were given is made of these, or stays.
+"""Dataclasses with other fields.
 
-A record is copied, not constructed: what its class writes to the fields has been written to them already.
-What it has besides is compared with what the class makes of the same fields once more.  What is the same is
-made of the other fields, too, and so has their derivatives.  What is not was set later, and stays as it is,
-if the class makes it of no fields; else nobody can tell.
+A record is what its class makes of its fields.  What it has besides is compared with what the class makes of
+the same fields once more.  What is alike is made of the other fields, too, and so has their derivatives; what
+the class writes to the fields has been written to them already.  What is not was set later: a switch, a
+count, a function stays as it is.  Of numbers nobody can tell whether they are made of the fields: these are
+refused.  What is private and made of no field, and cached properties, methods keep for later, and find again.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
-import types
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["bare", "check_alike", "derivative", "remade", "shown_besides"]
+from lindiff.core.likeness import are_alike, bare, has_numbers, is_number, is_value
+
+__all__ = ["check_alike", "derivative", "remade", "shown_besides", "with_items"]
 
 
 class _Class(NamedTuple):
@@ -25,6 +29,7 @@ class _Class(NamedTuple):
     others: tuple[str, ...]  # other fields, and slots
     arguments: tuple[str, ...]  # of its constructor, which are no fields
     makes: bool  # whether it makes anything but what it is given
+    is_plain: bool  # and what it has is in its ``__dict__``, as it was set
 
 
 def _of_class(record: Any) -> _Class:
@@ -37,21 +42,26 @@ def _known(kind: Any) -> _Class:
     fields = dataclasses.fields(kind)
     given = tuple(field.name for field in fields if field.init)
     slots = [name for base in kind.__mro__ for name in _slots(base)]
-    others = {field.name: None for field in fields if not field.init} | dict.fromkeys(slots)
-    arguments = tuple(
-        name
-        for name, field in kind.__dataclass_fields__.items()
-        if field._field_type is vars(dataclasses)["_FIELD_INITVAR"]
-    )
-    own = kind.__init__.__code__.co_filename != "<string>" if hasattr(kind.__init__, "__code__") else True
-    others = {name: None for name in others if name not in given and not name.startswith("__")}
+    others = [*(field.name for field in fields if not field.init), *slots]
+    others = [name for name in dict.fromkeys(others) if name not in given and not name.startswith("__")]
+    own = getattr(getattr(kind.__init__, "__code__", None), "co_filename", "") != "<string>"
     makes = own or hasattr(kind, "__post_init__") or any(not field.init for field in fields)
-    return _Class(given, tuple(others), arguments, makes)
+    stored = all(not hasattr(getattr(kind, name, None), "__set__") for name in given)
+    return _Class(given, tuple(others), _arguments(kind, given), makes, stored and not (makes or others))
 
 
 def _slots(base: Any) -> tuple[str, ...]:
     slots = base.__dict__.get("__slots__", ())
     return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _arguments(kind: Any, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the constructor, that are no fields."""
+    try:
+        of_constructor = list(inspect.signature(kind.__init__).parameters)[1:]
+    except (TypeError, ValueError):
+        return ()
+    return tuple(name for name in of_constructor if name not in given)
 
 
 def remade(record: Any, fields: dict[str, Any]) -> Any:
@@ -63,20 +73,66 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
         If it has numbers besides of which nobody can tell whether they are made of the fields.
     """
     of = _of_class(record)
-    own = _own(record, of)
     other = object.__new__(type(record))
-    for name, x in (own | fields).items():
+    if of.is_plain and len(record.__dict__) == len(of.given):
+        other.__dict__.update(record.__dict__)
+        other.__dict__.update(fields)
+        return other
+    own = _own(record, of)
+    given, besides = own | fields, _besides(record, of)
+    if besides:
+        stays, made = _apart(record, of, own, besides)
+        if made:
+            type(record).__init__(other, **given)
+        given |= stays
+    for name, x in given.items():
         object.__setattr__(other, name, x)
-        if fields.get(name) is x and getattr(other, name) is not x:
+        if getattr(other, name) is not x:
             raise TypeError(
                 f"{type(record).__name__} changes its field {name} where it is set: of other numbers it "
                 f"cannot be made again; change it in __post_init__"
             )
-    besides = _besides(record, of)
-    if besides or of.makes:
-        for name, x in _of_others(record, of, own, own | fields, besides).items():
-            object.__setattr__(other, name, x)
     return other
+
+
+def with_items(container: Any, items: Any) -> Any:
+    """A container of a class of one's own with other items, of the same keys.
+
+    Raises
+    ------
+    TypeError
+        If it has numbers as attributes which its class does not make of its items.
+    """
+    attributes = getattr(container, "__dict__", None) or {}
+    if has_numbers(list(attributes.values())) and attributes is not container:
+        again = _made_of_items(container, container)
+        if again is None or not are_alike(attributes, vars(again)):
+            raise TypeError(
+                f"{type(container).__name__} has {', '.join(attributes)} besides its items, which it does "
+                f"not make of them: write a dataclass instead, with fields for all of it"
+            )
+        return _made_of_items(container, items)
+    other: Any
+    if isinstance(container, tuple):
+        other = tuple.__new__(type(container), items)
+        if attributes:
+            vars(other).update(attributes)
+        return other
+    other = copy.copy(container)
+    if isinstance(container, dict):
+        dict.update(other, items)
+        if attributes is container:
+            other.__dict__ = other
+    else:
+        list.__setitem__(other, slice(None), items)
+    return other
+
+
+def _made_of_items(container: Any, items: Any) -> Any:
+    try:
+        return type(container)(items)
+    except Exception:
+        return None
 
 
 def derivative(record: Any, fields: dict[str, Any]) -> Any:
@@ -87,21 +143,8 @@ def derivative(record: Any, fields: dict[str, Any]) -> Any:
             object.__setattr__(other, field.name, fields[field.name])
         elif hasattr(record, field.name):
             x = getattr(record, field.name)
-            object.__setattr__(other, field.name, x if field.init or not _has_numbers(x) else None)
+            object.__setattr__(other, field.name, x if field.init or not has_numbers(x) else None)
     return other
-
-
-def _besides(record: Any, of: _Class) -> dict[str, Any]:
-    """What a record has besides the fields that it was given."""
-    has = {name: getattr(record, name) for name in of.others if hasattr(record, name)}
-    has |= getattr(record, "__dict__", {})
-    return {name: x for name, x in has.items() if name not in of.given}
-
-
-def shown_besides(record: Any) -> dict[str, Any]:
-    """The same of public names, where there is something."""
-    besides = _besides(record, _of_class(record))
-    return {name: x for name, x in besides.items() if x is not None and not name.startswith("_")}
 
 
 def check_alike(records: list[Any]) -> None:
@@ -109,11 +152,17 @@ def check_alike(records: list[Any]) -> None:
     of_each = [_that_stays(record) for record in records]
     for name in {name: None for stays in of_each for name in stays}:
         first = of_each[0].get(name)
-        if any(name not in stays or not _are_same(stays[name], first) for stays in of_each):
+        if any(name not in stays or not are_alike(stays[name], first) for stays in of_each):
             raise TypeError(
                 f"vmap stacks what is in the fields of {type(records[0]).__name__}, and its results have "
                 f"different {name}: make it a field that is given"
             )
+
+
+def shown_besides(record: Any) -> dict[str, Any]:
+    """What a record has besides its fields under public names, where there is something."""
+    besides = _besides(record, _of_class(record))
+    return {name: x for name, x in besides.items() if x is not None and not name.startswith("_")}
 
 
 def _that_stays(record: Any) -> dict[str, Any]:
@@ -123,58 +172,133 @@ def _that_stays(record: Any) -> dict[str, Any]:
 
 
 def _own(record: Any, of: _Class) -> dict[str, Any]:
+    """The fields that it was given, as they are now."""
     return {name: getattr(record, name) for name in of.given if hasattr(record, name)}
 
 
-def _of_others(
-    record: Any, of: _Class, own: dict[str, Any], given: dict[str, Any], besides: dict[str, Any]
-) -> dict[str, Any]:
-    """What a record with these given fields has besides."""
-    stays, made = _apart(record, of, own, besides)
-    if not made:
-        return stays
-    found = _besides(type(record)(**given), of)
-    return stays | {name: found[name] for name in made if name in found}
+def _besides(record: Any, of: _Class) -> dict[str, Any]:
+    """What it has besides."""
+    has = {name: getattr(record, name) for name in of.others if hasattr(record, name)}
+    has |= getattr(record, "__dict__", {})
+    return {name: x for name, x in has.items() if name not in of.given}
+
+
+# -- what is made, and what stays --------------------------------------------------------------------------
 
 
 def _apart(
     record: Any, of: _Class, own: dict[str, Any], besides: dict[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
-    """What stays as it is, and the names of what is made of the fields."""
-    again, writes = _made_again(record, of, own, besides)
-    stays, made = {}, []
+) -> tuple[dict[str, Any], bool]:
+    """What stays as it is, and whether the rest is made of the fields."""
+    again = _made(record, own) if of.makes else None
+    if of.makes and again is None:
+        _refuse(record, of, [name for name, x in besides.items() if has_numbers(x)])
+        return besides, False
+    makes = {} if again is None else _besides(again, of)
+    others = _Others(record, of, own)
+    stays = {}
     for name, x in besides.items():
-        if name not in again:
-            if _is_set_on_top(record, name) or not _has_numbers(x):
+        if name not in makes:
+            if not _is_kept_for_later(record, name):
+                _refuse(record, of, [name] if has_numbers(x) else [])
                 stays[name] = x
-        elif _are_same(x, again[name]):
-            made.append(name)
-            _check_argument(record, of, name, own, x)
-        elif _is_nothing(again[name]):
-            _check_what_came_later(record, name, again[name], x)
-            made.append(name)
-        elif _has_numbers(x) and (writes or _may_be_made(record, of, name, own, again[name])):
+        elif are_alike(x, makes[name], {(id(record), id(again)): (record, again)}):
+            if of.arguments and others.is_made_of_fields(name, makes[name], again):
+                others.check_arguments(name)
+            if not (has_numbers(x) or is_value(x) or others.is_made_of_fields(name, makes[name], again)):
+                stays[name] = x  # it may have a state
+        elif name.startswith("_") and not others.is_made_of_fields(name, makes[name], again):
+            continue
+        elif has_numbers(x) or has_numbers(makes[name]) or others.is_made_of_fields(name, makes[name], again):
             raise _cannot_be_made_again(record, of, [name])
         else:
             stays[name] = x
-    return stays, made
+    return stays, of.makes
 
 
-def _made_again(
-    record: Any, of: _Class, own: dict[str, Any], besides: dict[str, Any]
-) -> tuple[dict[str, Any], bool]:
-    """What the class makes besides the record's own fields, and whether it writes to these."""
-    if not of.makes:
-        return {}, False
+class _Others:
+    """What a class makes of other numbers in the fields."""
+
+    def __init__(self, record: Any, of: _Class, own: dict[str, Any]) -> None:
+        self._record, self._of, self._own = record, of, own
+        self._made: Any = None
+
+    def is_made_of_fields(self, name: str, x: Any, again: Any) -> bool:
+        """Whether x, which the class makes of the record's own fields, is another one of others."""
+        if self._made is None:
+            self._made = [
+                _made(self._record, {k: _moved(y, by) for k, y in self._own.items()}) for by in MOVES
+            ]
+        made = [other for other in self._made if other is not None]
+        if not made:  # it takes no other numbers
+            return has_numbers(x)
+        of_others = [(_besides(other, self._of).get(name), other) for other in made]
+        return not all(are_alike(x, y, {(id(again), id(other)): (again, other)}) for y, other in of_others)
+
+    def check_arguments(self, name: str) -> None:
+        """Raise unless this shows by which arguments of the constructor, that are no fields, it was made.
+
+        It does where it is another one by others, or where these change it for no fields.
+        """
+        parameters = inspect.signature(type(self._record).__init__).parameters
+        for argument in self._of.arguments:
+            default = parameters[argument].default
+            if not isinstance(default, (int, float)):
+                raise _cannot_be_made_again(self._record, self._of, [name])
+            other = {argument: not default if isinstance(default, bool) else default * 1.5 + 1}
+            if self._are_alike(name, self._own, {}, other):
+                moved = [{k: _moved(y, by) for k, y in self._own.items()} for by in MOVES]
+                if not all(self._are_alike(name, given, {}, other) for given in moved):
+                    raise _cannot_be_made_again(self._record, self._of, [name])
+
+    def _are_alike(self, name: str, given: dict[str, Any], *arguments: dict[str, Any]) -> bool:
+        """Whether two ways to make a record of these fields make the same of this name."""
+        one, two = (_made(self._record, given | others) for others in arguments)
+        if one is None or two is None:
+            return one is two
+        x, y = (_besides(made, self._of).get(name) for made in (one, two))
+        return are_alike(x, y, {(id(one), id(two)): (one, two)})
+
+
+# By which numbers are moved, in units of them and altogether.
+MOVES = ((1.0 + 2**-10, 2.0**-10), (0.73, 0.31), (-1.37, 0.83))
+
+
+def _moved(x: Any, by: tuple[float, float]) -> Any:
+    """Other numbers for those in x."""
+    if is_number(x):
+        plain = bare(x)
+        if plain.dtype.kind not in "fc":
+            return x
+        moved = plain * plain.dtype.type(by[0]) + plain.dtype.type(by[1])
+        return moved if hasattr(x, "dtype") else type(x)(moved)
+    if type(x) in (tuple, list):
+        return type(x)(_moved(part, by) for part in x)
+    if type(x) is dict:
+        return {key: _moved(part, by) for key, part in x.items()}
+    if isinstance(x, tuple) and hasattr(x, "_make"):
+        return x._make(_moved(part, by) for part in x)
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        return _made(x, {name: _moved(y, by) for name, y in _own(x, _of_class(x)).items()}) or x
+    return x
+
+
+def _made(record: Any, given: dict[str, Any]) -> Any:
+    """What the class makes of these fields; None where it refuses them."""
     try:
-        again = type(record)(**own)
-    except Exception as error:
-        with_numbers = [name for name, x in besides.items() if _has_numbers(x)]
-        if with_numbers:
-            raise _cannot_be_made_again(record, of, with_numbers) from error
-        return {}, False
-    writes = any(not _are_same(x, getattr(again, name, None)) for name, x in own.items())
-    return _besides(again, of), writes
+        with np.errstate(all="ignore"):
+            return type(record)(**given)
+    except Exception:
+        return None
+
+
+def _is_kept_for_later(record: Any, name: str) -> bool:
+    return name.startswith("_") or isinstance(getattr(type(record), name, None), functools.cached_property)
+
+
+def _refuse(record: Any, of: _Class, names: list[str]) -> None:
+    if names:
+        raise _cannot_be_made_again(record, of, names)
 
 
 def _cannot_be_made_again(record: Any, of: _Class, names: list[str]) -> TypeError:
@@ -182,143 +306,9 @@ def _cannot_be_made_again(record: Any, of: _Class, names: list[str]) -> TypeErro
     if of.arguments:
         return TypeError(
             f"{name} has made {several} by its arguments {', '.join(of.arguments)}, which are no fields: of "
-            f"other numbers it cannot be made again; make fields of them instead of InitVar"
+            f"other numbers it cannot be made again; make fields of them"
         )
     return TypeError(
-        f"{name} has {several}, which it does not make of the fields that it has now: of other numbers it "
-        f"cannot be made again; make {several} a property, or do not write to the fields that it is made of"
+        f"{name} has {several}, which is not what it makes of the fields that it has now, and may be made of "
+        f"them: of other numbers it cannot be made again; make {several} a field that is given, or a property"
     )
-
-
-def _check_argument(record: Any, of: _Class, name: str, own: dict[str, Any], x: Any) -> None:
-    """Raise an error where zeros made of fields are the same by any argument that is no field."""
-    is_nothing = _has_numbers(x) and not any(np.any(bare(leaf)) for leaf in _numbers(x))
-    if of.arguments and is_nothing and _is_made_of(record, of, name, own, x):
-        raise _cannot_be_made_again(record, of, [name])
-
-
-def _may_be_made(record: Any, of: _Class, name: str, own: dict[str, Any], again: Any) -> bool:
-    """Whether other numbers than the class makes may be made of the fields, too."""
-    if _is_count(again):
-        return False
-    return bool(of.arguments) or _is_made_of(record, of, name, own, again)
-
-
-def _is_made_of(record: Any, of: _Class, name: str, own: dict[str, Any], x: Any) -> bool:
-    """Whether the class makes x of these fields, and something else of others."""
-    moved = {k: _moved(y) for k, y in own.items()}
-    try:
-        return not _are_same(x, _besides(type(record)(**moved), of).get(name))
-    except Exception:
-        return True
-
-
-def _check_what_came_later(record: Any, name: str, nothing: Any, x: Any) -> None:
-    """Raise an error for numbers where the class has None; what is private is computed again."""
-    if nothing is None and _has_numbers(x) and not name.startswith("_"):
-        raise TypeError(
-            f"{type(record).__name__} has {name}, where its class has None: whether that is made of its "
-            f"fields nobody can tell; make it a field that is given, or a functools.cached_property"
-        )
-
-
-def _is_set_on_top(record: Any, name: str) -> bool:
-    """Whether it stands for an attribute of the class."""
-    of_class = getattr(type(record), name, None)
-    descriptors = property, functools.cached_property, types.MemberDescriptorType
-    return hasattr(type(record), name) and not isinstance(of_class, descriptors)
-
-
-def _is_nothing(x: Any) -> bool:
-    return x is None or (isinstance(x, (tuple, list, dict, set)) and not x)
-
-
-# -- numbers -----------------------------------------------------------------------------------------------
-
-
-def bare(leaf: Any) -> Any:
-    """The array of a leaf, without the Variables around it."""
-    while hasattr(leaf, "_value"):  # the constant of a Variable is plain
-        leaf = leaf._value
-    return leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (float, complex)) or hasattr(x, "dtype")
-
-
-def _moved(x: Any) -> Any:
-    """Other numbers for those in x."""
-    if _is_number(x):
-        return bare(x) * np.float32(1.5) + np.float32(0.5) if bare(x).dtype.kind in "fc" else x
-    if type(x) in (tuple, list):
-        return type(x)(map(_moved, x))
-    if type(x) is dict:
-        return {k: _moved(y) for k, y in x.items()}
-    return x
-
-
-def _is_count(x: Any) -> bool:
-    """Whether it is an integer, a switch, or an array of such."""
-    return all(bare(leaf).dtype.kind not in "fc" for leaf in _numbers(x))
-
-
-def _parts(x: Any) -> Any:
-    """What is in a container; None for what is none."""
-    if isinstance(x, (tuple, list)):
-        return x
-    if isinstance(x, dict):
-        return list(x.values())
-    if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        return [getattr(x, field.name, None) for field in dataclasses.fields(x)]
-    return None
-
-
-def _numbers(x: Any) -> list[Any]:
-    parts = _parts(x)
-    if parts is None:
-        return [x] if _is_number(x) else []
-    return [number for part in parts for number in _numbers(part)]
-
-
-def _has_numbers(x: Any) -> bool:
-    return bool(_numbers(x))
-
-
-# -- the same ----------------------------------------------------------------------------------------------
-
-
-def _are_same(x: Any, y: Any) -> bool:
-    """Whether two values are, as far as anybody can tell."""
-    if x is y:
-        return True
-    if _is_number(x) or _is_number(y):
-        return _are_same_numbers(x, y)
-    parts, others = _parts(x), _parts(y)
-    if parts is not None and others is not None:
-        keys = not isinstance(x, dict) or not isinstance(y, dict) or list(x) == list(y)
-        return keys and len(parts) == len(others) and all(map(_are_same, parts, others))
-    if type(x) is not type(y):
-        return False
-    if isinstance(x, types.FunctionType):
-        return x.__code__ is y.__code__
-    if isinstance(x, types.MethodType):
-        return x.__func__ is y.__func__
-    if isinstance(x, functools.partial):
-        return _are_same((x.func, x.args, x.keywords), (y.func, y.args, y.keywords))
-    if callable(x) and type(x).__module__ in ("builtins", "numpy"):
-        return False
-    if getattr(type(x), "__eq__", None) is object.__eq__:
-        return True
-    try:
-        return bool(x == y)
-    except Exception:
-        return True
-
-
-def _are_same_numbers(x: Any, y: Any) -> bool:
-    try:
-        a, b = bare(x), bare(y)
-        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc" and b.dtype.kind in "fc"))
-    except (TypeError, ValueError):
-        return False

@@ -582,13 +582,15 @@ class Analysis:
         Raises
         ------
         ValueError
-            If the model varies with time, or a part is another one.
+            If the model varies with time, a part is another one, or there is one step only.
 
         Notes
         -----
         Shumway & Stoffer (1982).  Steps are many near the maximum, where :func:`fit` takes few.
         """
         self._kind.check_linear("em_step")
+        if len(self._y) == 1 and {"transition", "state_cov"} & set(parts):
+            raise ValueError("em_step: one step says nothing of transition and state_cov; leave them out")
         wrong = [part for part in parts if part not in PARTS]
         if wrong or varying(self._model):
             raise ValueError(
