@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import types
 from typing import Any
 
 import numpy as np
@@ -308,3 +309,15 @@ def test_containers_of_other_kinds():
     np.testing.assert_array_equal(made[0], [6, 6])
     with pytest.raises(TypeError, match="Total has total besides its items, which it does not make of them"):
         ld.grad(lambda p: p.total**2)(Total([X], 2.0))
+
+
+@pytest.mark.parametrize(
+    "held",
+    [lambda x: collections.deque([x]), lambda x: types.SimpleNamespace(a=x)],
+    ids=["deque", "namespace"],
+)
+def test_gradients_are_not_stopped_in_other_objects(held):
+    with pytest.raises(
+        TypeError, match="stop_gradient takes arrays and trees of them, and a .* holds Variables"
+    ):
+        ld.grad(lambda x: np.sum(x) * bool(ld.stop_gradient(held(x))))(X)

@@ -63,7 +63,7 @@ cdef list children_of(tree, Kind kind, list keys):
     if kind == SEQUENCE:
         return list(tree)
     if kind == MAPPING:
-        return [tree[key] for key in keys]
+        return [dict.__getitem__(tree, key) for key in keys]
     return [] if kind == NOTHING else [getattr(tree, name) for name in keys]
 
 

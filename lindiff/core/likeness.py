@@ -6,11 +6,12 @@ import dataclasses
 import enum
 import functools
 import types
+from collections import deque
 from typing import Any
 
 import numpy as np
 
-__all__ = ["are_alike", "bare", "has_numbers", "is_number", "is_value"]
+__all__ = ["are_alike", "bare", "has_numbers", "is_number", "is_value", "parts_of"]
 
 # In which nobody looks for numbers.
 _FUNCTIONS = (
@@ -63,7 +64,7 @@ def parts_of(x: Any) -> list[Any] | None:
     attributes = list(vars(x).values()) if isinstance(getattr(x, "__dict__", None), dict) else []
     if isinstance(x, dict):
         return [*dict.values(x), *attributes]
-    if isinstance(x, (tuple, list, set, frozenset)):
+    if isinstance(x, (tuple, list, set, frozenset, deque)):
         return [*x, *attributes]
     if dataclasses.is_dataclass(x) and not attributes:
         return [getattr(x, field.name, None) for field in dataclasses.fields(x)]

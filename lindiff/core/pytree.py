@@ -101,6 +101,10 @@ def item(tree: Any, key: Any) -> Any:
     >>> [item(tree, key) for key in keys(tree)]
     [1.0, (2.0, [3.0])]
     """
+    if isinstance(tree, dict):
+        return dict.__getitem__(tree, key)
+    if isinstance(tree, list):
+        return list.__getitem__(tree, key)
     return getattr(tree, key) if dataclasses.is_dataclass(tree) else tree[key]
 
 

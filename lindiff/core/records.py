@@ -209,6 +209,8 @@ def _apart(
                 stays[name] = x  # it may have a state
         elif name.startswith("_") and not others.is_made_of_fields(name, makes[name], again):
             continue
+        elif x is None:  # of a derivative
+            stays[name] = x
         elif has_numbers(x) or has_numbers(makes[name]) or others.is_made_of_fields(name, makes[name], again):
             raise _cannot_be_made_again(record, of, [name])
         else:
@@ -270,7 +272,8 @@ def _moved(x: Any, by: tuple[float, float]) -> Any:
         plain = bare(x)
         if plain.dtype.kind not in "fc":
             return x
-        moved = plain * plain.dtype.type(by[0]) + plain.dtype.type(by[1])
+        each = 1 + 0.3 * np.sin(1.7 * np.arange(plain.size)).reshape(plain.shape)
+        moved = np.asarray(plain * by[0] + by[1] * each).astype(plain.dtype)[()]
         return moved if hasattr(x, "dtype") else type(x)(moved)
     if type(x) in (tuple, list):
         return type(x)(_moved(part, by) for part in x)

@@ -55,7 +55,7 @@ cpdef object sealed(object x, object given=None):
     if type(x) is Directions:
         return Directions(sealed(x.array))
     if isinstance(x, (tuple, list)):
-        return pytree.rebuild(x, [sealed(x[i], item_of(given, i)) for i in range(len(x))]) if x else x
+        return pytree.rebuild(x, [sealed(part, item_of(given, i)) for i, part in enumerate(x)]) if x else x
     if is_inner(x):
         return pytree.replace(
             x, [sealed(pytree.item(x, key), item_of(given, key)) for key in pytree.keys(x)])

@@ -114,10 +114,10 @@ cdef list variables_anywhere(object returned):
 
 cdef object parts_of(object x):
     """What is in a container, or what an object has."""
-    if isinstance(x, dict):
-        return x.values()
-    if isinstance(x, (tuple, list)):
-        return x
+    if isinstance(x, (dict, tuple, list)):
+        attributes = getattr(x, "__dict__", None)
+        items = dict.values(x) if isinstance(x, dict) else x
+        return [*items, *attributes.values()] if attributes else items
     if isinstance(x, (type, ModuleType)):
         return ()
     if isinstance(x, np.ndarray):
