@@ -14,6 +14,9 @@ import numpy as np
 __all__ = ["are_alike", "bare", "has_numbers", "is_number", "is_value", "parts_of"]
 
 # In which nobody looks for numbers.
+# What numbers of the same computation may differ by, in units of the last place.
+ROUNDING = 64
+
 _FUNCTIONS = (
     *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, np.ufunc),
 )
@@ -124,7 +127,12 @@ def _are_equal(x: Any, y: Any) -> bool:
 def _are_same_numbers(x: Any, y: Any) -> bool:
     try:
         a, b = bare(x), bare(y)
-        of_floats = a.dtype.kind in "fc" and b.dtype.kind in "fc"
-        return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=of_floats))
+        if a.shape != b.shape:
+            return False
+        if not (a.dtype.kind in "fc" and b.dtype.kind in "fc"):
+            return bool(np.array_equal(a, b))
+        rounding = ROUNDING * float(np.finfo(a.dtype).eps)  # of what was normalized once more
+        size = float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
+        return bool(np.allclose(a, b, rtol=rounding, atol=rounding * size, equal_nan=True))
     except (TypeError, ValueError, AttributeError):
         return False

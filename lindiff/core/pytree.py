@@ -30,6 +30,7 @@ __all__ = [
     "remade",
     "replace",
     "tree_map",
+    "without_variables",
     "zeros_but",
     "zeros_like",
 ]
@@ -184,6 +185,12 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     leaves, unflatten = flatten(tree)
     columns = [flatten_like(other, tree, "other tree", "first tree") for other in others]
     return unflatten([function(*row) for row in zip(leaves, *columns, strict=True)])
+
+
+def without_variables(leaves: list[Any], restore: Any) -> Any:
+    """What `flatten` gave with these leaves to put others in their places, without the Variables in it."""
+    plain = [bare(leaf) if hasattr(leaf, "_value") else leaf for leaf in leaves]
+    return flatten(restore(plain))[1]
 
 
 def zeros_like(tree: Any) -> Any:

@@ -186,10 +186,7 @@ def _terms_of(s: Any, C: Any, J: Any) -> tuple[Any, Any]:
 
 
 def _that_determine(C: Any, variances: Any) -> tuple[int, ...]:
-    """Diffuse states that determine the others as far as C (d, d) does: the largest pivots in their units.
-
-    A pivot that has lost half of its digits is left to the steps that determine all states.
-    """
+    """Diffuse states that determine the others as far as C (d, d) does: the largest pivots in their units."""
     d = len(C)
     information = np.diagonal(C)
     seen = np.isfinite(information) & (information * variances > ROUNDING**2)
@@ -198,7 +195,7 @@ def _that_determine(C: Any, variances: Any) -> tuple[int, ...]:
     found: list[int] = []
     for _ in range(d):
         j = int(np.argmax(np.diagonal(rest)))
-        if not rest[j, j] > ROUNDING**0.5:
+        if not rest[j, j] > d * ROUNDING:
             break
         found.append(j)
         rest = rest - rest[:, j : j + 1] * (rest[j] / rest[j, j])

@@ -34,7 +34,7 @@ def of_variables(
     else:
         called = _called(func if opened is None else opened.as_it_is())  # derivatives may ask it later
     leaves, restore = pytree.flatten(args if isinstance(args, tuple) else (args,))
-    restore = pytree.flatten(restore([0.0] * len(leaves)))[1]  # it holds the tree
+    restore = pytree.without_variables(leaves, restore)
     count, leaves = len(contents), [*contents, *leaves]
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
     params = [leaves[i] for i in places]

@@ -98,7 +98,7 @@ class Problem:
         self._of_limits = [next(functions) if callable(limits) else None for limits in ranges]
         constant = [None if callable(limits) else tuple(limits) for limits in ranges]
         leaves, restore = pytree.flatten(([x.contents for x in opened], constant, args))
-        restore = pytree.flatten(restore([0.0] * len(leaves)))[1]  # it holds the tree
+        restore = pytree.without_variables(leaves, restore)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Variable)]
         self.params = [leaves[i] for i in places]
         self._filled = _filling(
