@@ -129,6 +129,16 @@ def test_the_frequency_is_kept(frequency, more):
     assert answers.extend(new).y.index.equals(index[10 : 10 + more])
 
 
+@pytest.mark.parametrize("index", EVEN.values(), ids=EVEN)
+def test_steps_are_kept_one_by_one(index):
+    y = pd.Series(Y[:8], index)
+    answers = Analysis(MODEL, y[:4])
+    for t in range(4, 7):
+        answers = answers.extend(y[t : t + 1])
+    ahead = answers.forecast(1).mean.index
+    np.testing.assert_allclose(ahead.to_numpy().astype(float), index[7:].to_numpy().astype(float))
+
+
 def test_numbered_data_do_not_follow_dates():
     answers = Analysis(MODEL, pd.Series(Y[:10], INDICES["days"][:10]))
     with pytest.raises(ValueError, match=r"end at 2001-02-08 .*, and these begin at 0: give both dates"):
@@ -163,6 +173,7 @@ def test_news_of_dates_in_text():
     expected = answers.news(y, y.index[13]).after
     assert answers.news(y, "2002-02").after == answers.news(y, "2002-02-01").after == expected
     assert answers.news(y, "2002-03").after == answers.news(y, pd.Timestamp("2002-03-01")).after
+    assert answers.news(y, 13).after == expected
     with pytest.raises(ValueError, match=r"news: 2001 is no step .*2001 is 12 steps, 2001-01-01"):
         answers.news(y, "2001")
     with pytest.raises(ValueError, match=r"where the old data have 2001-03-01 .*, the new have 2001-04-01"):

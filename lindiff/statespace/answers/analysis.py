@@ -436,7 +436,9 @@ class Analysis:
         if not steps:
             raise ValueError("extend: y has no steps")
         start = both._kind.begun_at(T, self._after_the_data(both._kind, steps))
-        return Analysis(start.model, getattr(both.y, "iloc", both.y)[T:], filter=self._filter)
+        later = Analysis(start.model, getattr(both.y, "iloc", both.y)[T:], filter=self._filter)
+        later._labels = later._labels._replace(step=both._labels.known_step())
+        return later
 
     def apply(self, y: Any, *, model: Model | NonlinearModel | None = None) -> Analysis:
         """The same model beside other data.

@@ -36,6 +36,8 @@ class Labels(NamedTuple):
         Its names of the axes.
     notes : tuple of str
         What to know of the dates.
+    step : number or duration, optional
+        From one row to the next, where that is known of rows before these.
     """
 
     rows: Any = None
@@ -44,6 +46,7 @@ class Labels(NamedTuple):
     maker: Any = None
     dims: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    step: Any = None
 
     def table(self, values: Any, rows: Any = None, columns: Any = None) -> Any:
         """Numbers (T,) or (T, k) in the form of the data, with these names or those of the data."""
@@ -75,8 +78,13 @@ class Labels(NamedTuple):
             return np.arange(known, known + steps)
         import pandas
 
-        found = _continued(self.rows, steps)
+        found = _continued(self.rows, steps, self.step)
         return pandas.RangeIndex(1, steps + 1) if found is None else found
+
+    def known_step(self) -> Any:
+        """From one row of numbers or durations to the next; None where nobody can tell."""
+        of_numbers = self.rows is not None and self.rows.dtype.kind in "iufm"
+        return _step(self.rows.to_numpy()) if of_numbers and len(self.rows) > 1 else self.step
 
     def followed_by(self, more: Labels) -> Labels:
         """Of these data, and others after them.
@@ -93,7 +101,7 @@ class Labels(NamedTuple):
         self.check_columns("append", more)
         if self.rows is None or not len(more.rows):
             return self
-        expected, rows = _continued(self.rows, len(more.rows)), like(self.rows, more.rows)
+        expected, rows = _continued(self.rows, len(more.rows), self.step), like(self.rows, more.rows)
         if (
             len(self.rows)
             and self.rows.dtype.kind != rows.dtype.kind
@@ -161,6 +169,8 @@ class Labels(NamedTuple):
         """The same, of a row of the data or one of the thousand after them."""
         if self.rows is None or label in self.rows:
             return self.place(label)
+        if isinstance(label, int) and self.rows.dtype.kind not in "iuf":
+            return label
         return len(self.rows) + _row(self.after(1000), label)
 
 
@@ -286,8 +296,8 @@ def _row(rows: Any, label: Any) -> int:
     return int(found.start)
 
 
-def _continued(rows: Any, steps: int) -> Any:
-    """The names of so many rows after these; None where they do not tell how they go on."""
+def _continued(rows: Any, steps: int, step: Any = None) -> Any:
+    """The names of so many rows after these; None where they do not tell how they go on, nor `step` does."""
     import pandas
 
     if not len(rows):
@@ -301,7 +311,7 @@ def _continued(rows: Any, steps: int) -> Any:
         return pandas.date_range(rows[-1], periods=steps + 1, freq=frequency)[1:]
     if rows.dtype.kind not in "iufm":
         return None
-    step = _step(rows.to_numpy())
+    step = _step(rows.to_numpy()) if step is None or len(rows) > 1 else step
     return None if step is None else pandas.Index(rows.to_numpy()[-1] + np.arange(1, steps + 1) * step)
 
 
