@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import lindiff as ld
 from lindiff.scipy import integrate
@@ -91,7 +92,7 @@ def test_results_have_what_was_set():
         assert (found.t, found.training, found.power, found.function) == (10, False, 3, np.exp)
         np.testing.assert_array_equal(found.square, X**2)
     many = ld.vmap(switched)(np.arange(6.0).reshape(3, 2))
-    assert (many.t, many.square.shape) == (10, (3, 2))
+    assert (many.t, many.square, many.function) == (10, None, np.exp)
 
     def counted(a):
         p = Switched(a)
@@ -350,3 +351,44 @@ def test_records_among_the_arguments_of_integrands():
 
     expected = 2 * ld.grad(lambda p: np.sum(p.outer[0]))(record).q
     np.testing.assert_allclose(ld.grad(area)(record).q, expected, atol=1e-14)
+
+
+@dataclasses.dataclass
+class Checked:
+    L: Any
+    dtype: type = dataclasses.field(default=np.float64, init=False)
+
+    def __post_init__(self):
+        if np.ndim(self.L) != 2:
+            raise ValueError("L is a matrix")
+        self.trace = np.sum(np.diagonal(self.L))
+        self.pair = (self.trace, {"twice": 2 * self.L})
+        self.laplacian = scipy.sparse.csr_array([[2.0, -1.0], [-1.0, 2.0]])
+
+
+def test_results_of_elements_are_stacked():
+    X = np.arange(12.0).reshape(3, 2, 2)
+    many = ld.vmap(lambda L: Checked(L @ L))(X)
+    assert (many.trace, many.pair, many.dtype) == (None, None, np.float64)
+    np.testing.assert_array_equal(many.L, X @ X)
+    expected = [Checked(L @ L).trace for L in X]
+    np.testing.assert_array_equal(ld.vmap(lambda p: p.trace)(many), expected)
+    slope = ld.grad(lambda X: np.sum(ld.vmap(lambda p: p.trace)(ld.vmap(Checked)(X))))(X)
+    np.testing.assert_array_equal(slope, np.stack([np.eye(2)] * 3))
+
+
+def test_sparse_matrices_and_types_that_are_made():
+    record = Checked(np.eye(2))
+    record.dtype = np.float32
+    slope = ld.grad(lambda p: np.sum(p.laplacian.toarray() @ p.L) * p.trace * (p.dtype is np.float32))(record)
+    np.testing.assert_array_equal(slope.L, np.ones((2, 2)) * 2 + 2 * np.eye(2))
+
+
+def test_constructors_without_a_file():
+    names = {"dataclasses": dataclasses, "Any": Any, "np": np}
+    exec(  # as in python -c
+        "@dataclasses.dataclass\n"
+        "class Own:\n    a: Any\n    def __init__(self, a):\n        self.a = a\n        self.b = a * 3\n",
+        names,
+    )
+    np.testing.assert_array_equal(ld.grad(lambda p: np.sum(p.b))(names["Own"](X)).a, [3, 3])

@@ -7,13 +7,17 @@ import enum
 import functools
 import types
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-__all__ = ["are_alike", "bare", "has_numbers", "is_number", "is_value", "parts_of"]
+__all__ = ["are_alike", "bare", "has_numbers", "is_number", "is_value", "numbers_in"]
 
 # In which nobody looks for numbers.
+# What arrays have that are not NumPy's: Variables, recorded ones, those of GPUs.
+ARRAYS = ("_value", "__lindiff_read_only__", "__cuda_array_interface__")
+
 # What numbers of the same computation may differ by, in units of the last place.
 ROUNDING = 64
 
@@ -31,8 +35,10 @@ def bare(leaf: Any) -> Any:
 
 
 def is_number(x: Any) -> bool:
-    """Whether it is a number with a derivative, or an array."""
-    return isinstance(x, (float, complex)) or (hasattr(x, "dtype") and hasattr(x, "shape"))
+    """Whether it is a number with a derivative, or an array, of whichever library."""
+    if isinstance(x, (float, complex, np.ndarray, np.generic)):
+        return True
+    return not isinstance(x, type) and any(hasattr(x, name) for name in ARRAYS)
 
 
 def is_value(x: Any) -> bool:
@@ -42,17 +48,20 @@ def is_value(x: Any) -> bool:
 
 def has_numbers(x: Any) -> bool:
     """Whether there are numbers with a derivative in an object, or in what it holds, however far down."""
+    return any(getattr(bare(leaf).dtype, "kind", "f") in "fcO" for leaf in numbers_in(x))
+
+
+def numbers_in(x: Any) -> Iterator[Any]:
+    """Numbers and arrays in an object, or in what it holds."""
     queue, seen = [x], set()
     for each in queue:
         if isinstance(each, _WITHOUT) or id(each) in seen:
             continue
         seen.add(id(each))
         if is_number(each):
-            if getattr(bare(each).dtype, "kind", "f") in "fcO":
-                return True
+            yield each
         else:
             queue.extend(parts_of(each) or ())
-    return False
 
 
 def parts_of(x: Any) -> list[Any] | None:

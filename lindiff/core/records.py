@@ -19,7 +19,7 @@ import numpy as np
 
 from lindiff.core.likeness import are_alike, bare, has_numbers, is_number, is_value
 
-__all__ = ["check_alike", "derivative", "remade", "shown_besides", "with_items"]
+__all__ = ["besides_of", "check_alike", "derivative", "remade", "shown_besides", "with_items"]
 
 
 class _Class(NamedTuple):
@@ -44,10 +44,21 @@ def _known(kind: Any) -> _Class:
     slots = [name for base in kind.__mro__ for name in _slots(base)]
     others = [*(field.name for field in fields if not field.init), *slots]
     others = [name for name in dict.fromkeys(others) if name not in given and not name.startswith("__")]
-    own = getattr(getattr(kind.__init__, "__code__", None), "co_filename", "") != "<string>"
-    makes = own or hasattr(kind, "__post_init__") or any(not field.init for field in fields)
+    makes = (
+        not _is_generated(kind.__init__)
+        or hasattr(kind, "__post_init__")
+        or any(not field.init for field in fields)
+    )
     stored = all(not hasattr(getattr(kind, name, None), "__set__") for name in given)
     return _Class(given, tuple(others), _arguments(kind, given), makes, stored and not (makes or others))
+
+
+def _is_generated(constructor: Any) -> bool:
+    """Whether a dataclass has got it of its fields."""
+    code = getattr(constructor, "__code__", None)
+    if code is None or code.co_filename != "<string>":
+        return False
+    return "__create_fn__" in getattr(code, "co_qualname", "__create_fn__")
 
 
 def _slots(base: Any) -> tuple[str, ...]:
@@ -82,8 +93,13 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
     given, besides = own | fields, _besides(record, of)
     if besides:
         stays, made = _apart(record, of, own, besides)
-        if made:
-            type(record).__init__(other, **given)
+        try:
+            if made:
+                type(record).__init__(other, **given)
+        except Exception:
+            if all(x is not None for x in besides.values()):
+                raise
+            stays = besides  # of a derivative, which its class may refuse
         given |= stays
     for name, x in given.items():
         object.__setattr__(other, name, x)
@@ -159,9 +175,14 @@ def check_alike(records: list[Any]) -> None:
             )
 
 
+def besides_of(record: Any) -> dict[str, Any]:
+    """What a record has besides the fields that it was given."""
+    return _besides(record, _of_class(record))
+
+
 def shown_besides(record: Any) -> dict[str, Any]:
     """What a record has besides its fields under public names, where there is something."""
-    besides = _besides(record, _of_class(record))
+    besides = besides_of(record)
     return {name: x for name, x in besides.items() if x is not None and not name.startswith("_")}
 
 
@@ -193,7 +214,8 @@ def _apart(
     again = _made(record, own) if of.makes else None
     if of.makes and again is None:
         _refuse(record, of, [name for name, x in besides.items() if has_numbers(x)])
-        return besides, False
+        has_gaps = any(x is None for x in besides.values())  # a derivative, or stacked results
+        return {name: x for name, x in besides.items() if x is not None}, has_gaps
     makes = {} if again is None else _besides(again, of)
     others = _Others(record, of, own)
     stays = {}
@@ -207,10 +229,10 @@ def _apart(
                 others.check_arguments(name)
             if not (has_numbers(x) or is_value(x) or others.is_made_of_fields(name, makes[name], again)):
                 stays[name] = x  # it may have a state
-        elif name.startswith("_") and not others.is_made_of_fields(name, makes[name], again):
-            continue
-        elif x is None:  # of a derivative
-            stays[name] = x
+        elif x is None and has_numbers(makes[name]):
+            continue  # of a derivative, or of stacked results
+        elif _is_kept_for_later(record, name) and not others.is_made_of_fields(name, makes[name], again):
+            pass
         elif has_numbers(x) or has_numbers(makes[name]) or others.is_made_of_fields(name, makes[name], again):
             raise _cannot_be_made_again(record, of, [name])
         else:

@@ -16,8 +16,9 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
+from lindiff.core.likeness import has_numbers
 from lindiff.core.observer import observing
-from lindiff.core.records import check_alike
+from lindiff.core.records import besides_of, check_alike
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, is_counted
@@ -32,7 +33,7 @@ from lindiff.programs.recording import numbers
 from lindiff.programs.surroundings import Surroundings
 from lindiff.programs.taped import refuse_change
 
-__all__ = ["Mapped"]
+__all__ = ["Mapped", "assembled"]
 
 # Seconds of work from which on it is shared by threads, and parts for each of them.
 _WORTH_THREADS = 2e-3
@@ -480,20 +481,27 @@ def _all_stacked(results: list[Any]) -> Any:
         pytree.flatten_like(y, results[0], f"result of element {i} of vmap", "first one")
         for i, y in enumerate(results)
     ]
-    _check_records(results)
     stacked = [_stacked(list(parts)) for parts in zip(*leaves_of_each, strict=True)]
-    return pytree.flatten(results[0])[1](stacked)
+    return assembled(results, stacked)
 
 
-def _check_records(results: list[Any]) -> None:
-    """Raise where dataclasses have besides their fields what differs from element to element."""
-    first = results[0]
-    if not pytree.is_tree(first) or first is None:
+def assembled(results: list[Any], leaves: list[Any]) -> Any:
+    """A tree of these leaves like some results.  Of dataclasses nothing is made: numbers made of fields are None."""
+    result = pytree.flatten(results[0])[1].of_derivative(leaves)
+    _complete(result, results)
+    return result
+
+
+def _complete(result: Any, results: list[Any]) -> None:
+    """Give dataclasses in a stacked result what those of the elements have besides fields and numbers."""
+    if not pytree.is_tree(result) or result is None:
         return
-    if dataclasses.is_dataclass(first):
+    if dataclasses.is_dataclass(result):
         check_alike(results)
-    for key in pytree.keys(first):
-        _check_records([pytree.item(result, key) for result in results])
+        for name, x in besides_of(results[0]).items():
+            object.__setattr__(result, name, None if has_numbers(x) else x)
+    for key in pytree.keys(result):
+        _complete(pytree.item(result, key), [pytree.item(element, key) for element in results])
 
 
 def _copied(x: Any) -> Any:

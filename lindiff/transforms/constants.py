@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from lindiff.core.likeness import is_number, is_value, parts_of
+from lindiff.core.likeness import is_number, numbers_in
 from lindiff.core.pytree import tree_map
 from lindiff.core.variable import Variable, mirrored
 
@@ -39,16 +39,9 @@ def stop_gradient(x: Tree) -> Tree:
 def _constant(x: Any) -> Any:
     if type(x) is Variable:
         return mirrored(x)
-    if _holds_variables(x):
+    if not is_number(x) and any(type(leaf) is Variable for leaf in numbers_in(x)):
         raise TypeError(
             f"stop_gradient takes arrays and trees of them, and a {type(x).__name__} holds Variables: give "
             f"what is in it, or make it a dict or a dataclass"
         )
     return x
-
-
-def _holds_variables(x: Any) -> bool:
-    """Whether there are any in an object that is neither an array nor a tree."""
-    if is_number(x) or is_value(x):
-        return False
-    return any(type(part) is Variable for part in parts_of(x) or ())

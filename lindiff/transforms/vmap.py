@@ -9,7 +9,7 @@ import numpy as np
 
 from lindiff.core import pytree
 from lindiff.programs.machine import MISSED
-from lindiff.programs.mapping import Mapped
+from lindiff.programs.mapping import Mapped, assembled
 from lindiff.programs.program import Program
 from lindiff.transforms._transformed import transformed
 
@@ -86,11 +86,11 @@ def vmap(function: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> C
         leaves = [x if axis is None else _first(x, axis) for x, axis in zip(leaves, axes, strict=True)]
         _check_counts([x.shape[0] for x, m in zip(leaves, many, strict=True) if m])
         result = mapped(restore, many, leaves)
-        found, restore_result = pytree.flatten(result)
+        found = pytree.flatten(result)[0]
         to = _axes_of(result, out_axes, "out_axes")
         if not any(axes) and not any(to) and None not in to:
             mapped.remember(args, kwargs, many, result)
-        return restore_result([_moved(y, axis) for y, axis in zip(found, to, strict=True)])
+        return assembled([result], [_moved(y, axis) for y, axis in zip(found, to, strict=True)])
 
     return of_many
 
