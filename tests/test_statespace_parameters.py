@@ -629,6 +629,29 @@ def test_covariances_in_any_units(unit):
     np.testing.assert_allclose(found.standard_errors["cov"], errors, rtol=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("units", [[1000.0, 1.0], [100.0, 0.01]], ids=str)
+def test_covariances_begin_in_any_units(seed, units):
+    rng = np.random.default_rng(seed)
+    walks = np.cumsum(rng.multivariate_normal([0, 0], [[1.0, 0.6], [0.6, 1.5]], size=120), axis=0)
+    y = walks + rng.normal(size=(120, 2)) * [0.7, 0.5]
+
+    def fitted(y):
+        return statespace.fit(
+            lambda cov, noise: statespace.Model(np.eye(2), np.eye(2), cov, noise, diffuse=True),
+            y,
+            {"cov": np.eye(2), "noise": np.ones(2)},
+            transforms={"cov": "covariance", "noise": "positive"},
+            progress=False,
+            standard_errors=False,
+        )
+
+    found, expected = fitted(y * units), fitted(y)
+    assert found.loglikelihood + 119 * np.sum(np.log(units)) == pytest.approx(
+        expected.loglikelihood, abs=1e-5
+    )
+
+
 @pytest.mark.parametrize("unit", [1e6, 1e-5, 1e-8])
 def test_bounded_parameters_do_not_depend_on_units(unit):
     y = 4 * np.random.default_rng(0).normal(size=150)

@@ -486,7 +486,7 @@ def _all_stacked(results: list[Any]) -> Any:
 
 
 def assembled(results: list[Any], leaves: list[Any]) -> Any:
-    """A tree of these leaves like some results.  Of dataclasses nothing is made: numbers made of fields are None."""
+    """A tree of these leaves like some results; what dataclasses have made of fields is None in it."""
     result = pytree.flatten(results[0])[1].of_derivative(leaves)
     _complete(result, results)
     return result

@@ -76,6 +76,11 @@ class Scale(NamedTuple):
         x = x + step * self.logarithms + 0.5 * step * self.diagonal
         return np.where(self.below, x * np.exp(0.5 * step), x)
 
+    def row_moved(self, x: Any, j: int, step: float) -> Any:
+        """With the variance, or the row's of a factor, whose logarithm is at j, times ``exp(step)``."""
+        x = x + step * self.logarithms * (self.row == j) + 0.5 * step * self.diagonal * (self.row == j)
+        return np.where(self.below & (self.row == j), x * np.exp(0.5 * step), x)
+
     def rows(self, x: Any) -> Any:
         """The lengths of the rows of factors of covariances, the deviations; 1 for other coordinates."""
         factor = self.diagonal | self.below
@@ -374,11 +379,37 @@ def _begun(likelihood: Likelihood, x: Any) -> Any:
         trial[small] -= 7
         found.append(_centred(likelihood, trial))
     best = min((each for each in found if each is not None), key=lambda each: each[0])
+    if np.any(scale.diagonal):
+        best = _each_centred(likelihood, *best)
     if np.any(scale.shaped):
         places = [np.zeros(x.size), *rng.normal(size=(4, x.size))]
         others = [_centred(likelihood, np.where(scale.shaped, place, best[1])) for place in places]
         best = min((each for each in [best, *others] if each is not None), key=lambda each: each[0])
     return best[1]
+
+
+def _each_centred(likelihood: Likelihood, f: float, x: Any) -> tuple[float, Any]:
+    """The value, and x with likelier scales of single variances and rows of covariances: units may differ.
+
+    Looked for where the slope by one is more than what a tenth of the observations would make.
+    """
+    scale = likelihood.scale
+    scaled = np.flatnonzero(scale.logarithms | scale.diagonal)
+    for _ in range(3):
+        gradient = likelihood.at(x)[1]
+        slopes = np.bincount(scale.row, gradient * np.where(scale.below, x, scale.diagonal), x.size)
+        slopes = np.where(scale.diagonal, 0.5 * slopes, gradient)[scaled]
+        if np.max(np.abs(slopes)) < 0.05:
+            break
+        for j in scaled[np.argsort(-np.abs(slopes))]:
+            for step in (6.0, -6.0, 2.0, -2.0):
+                while True:
+                    trial = scale.row_moved(x, j, step)
+                    value = likelihood.value(trial)
+                    if not value < f:
+                        break
+                    f, x = value, trial
+    return f, x
 
 
 def _corners(places: Any, rng: Any) -> list[Any]:
