@@ -61,10 +61,10 @@ def numbers_in(x: Any) -> Iterator[Any]:
         if is_number(each):
             yield each
         else:
-            queue.extend(parts_of(each) or ())
+            queue.extend(parts_held(each) or ())
 
 
-def parts_of(x: Any) -> list[Any] | None:
+def parts_held(x: Any) -> list[Any] | None:
     """What an object holds; None where nobody can look into it."""
     if isinstance(x, types.FunctionType):
         held = [cell.cell_contents for cell in x.__closure__ or () if _is_filled(cell)]
@@ -113,7 +113,7 @@ def are_alike(x: Any, y: Any, known: dict[tuple[int, int], Any] | None = None) -
         return False
     if isinstance(x, (set, frozenset)):
         return bool(x == y)
-    parts, others = parts_of(x), parts_of(y)
+    parts, others = parts_held(x), parts_held(y)
     if parts is not None and others is not None:
         return len(parts) == len(others) and all(
             are_alike(*pair, known) for pair in zip(parts, others, strict=True)

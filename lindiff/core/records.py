@@ -1,4 +1,4 @@
-"""Dataclasses with other fields.
+"""Dataclasses with other fields, and containers of classes of one's own with other items.
 
 A record is what its class makes of its fields.  What it has besides is compared with what the class makes of
 the same fields once more.  What is alike is made of the other fields, too, and so has their derivatives; what

@@ -247,7 +247,7 @@ cdef tuple held_by(object x):
     return [*keys, *[pytree.item(x, key) for key in keys]], shown_besides(x) if is_dataclass(x) else {}
 
 
-cdef bint is_other(tuple before, tuple now):
+cdef bint holds_other(tuple before, tuple now):
     """Whether something else is held; what was nothing before, and what is private, may be kept for later."""
     if len(now[0]) != len(before[0]) or any([x is not y for x, y in zip(now[0], before[0])]):
         return True
@@ -259,7 +259,7 @@ cdef int refuse_other_contents(object function, tuple values, dict by_name, list
     ``before``: what it got is not the caller's own."""
     cdef list now = contents(values, by_name)
     for i in range(len(before)):
-        if is_other(before[i], now[i]):
+        if holds_other(before[i], now[i]):
             named = zip(parameters(function, len(values)) + list(by_name), values + tuple(by_name.values()))
             argument, x = [(name, x) for name, x in named if is_changeable(x)][i]
             raise TypeError(

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.arrays import foreign, on_host
+from lindiff.core.arrays import foreign, on_host, placed
 from lindiff.core.variable import value
 from lindiff.kernels import kalman
 from lindiff.kernels.matmul import product
@@ -119,7 +119,7 @@ def _outshone(found: Any, L: Any, step: Any, moves: int) -> Any:
 
     L has those without a move.  Sums over all ways would grow with the moves.
     """
-    step = np.where(np.eye(step.shape[-1], dtype=bool, like=step), 0, step)
+    step = np.where(placed(np.eye(step.shape[-1], dtype=bool), step), 0, step)
     for _ in range(moves):
         ways = (L[..., k, None] * step[:, None, k] for k in range(step.shape[-1]))
         L = functools.reduce(np.maximum, ways)
