@@ -1986,8 +1986,8 @@ cdef void outshine(Py_ssize_t n, Py_ssize_t p, Py_ssize_t moves, const double *s
 
     L has the loadings without a move.  Sums over all ways would grow with the moves.
     """
-    cdef Py_ssize_t i, j, k, l
-    for l in range(moves):
+    cdef Py_ssize_t i, j, k, _move
+    for _move in range(moves):
         memset(next, 0, p * n * sizeof(double))
         for i in range(p):
             for k in range(n):
