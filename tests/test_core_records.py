@@ -392,3 +392,19 @@ def test_constructors_without_a_file():
         names,
     )
     np.testing.assert_array_equal(ld.grad(lambda p: np.sum(p.b))(names["Own"](X)).a, [3, 3])
+
+
+@dataclasses.dataclass
+class Plain:
+    """Which takes no Variables."""
+
+    a: Any
+    later: Any = dataclasses.field(default=None, init=False)
+
+    def __post_init__(self):
+        self.norm = float(np.linalg.norm(np.asarray(self.a)))
+
+
+def test_classes_that_take_plain_arrays_alone():
+    with pytest.raises(TypeError, match="a Variable does not turn into a plain array silently"):
+        ld.grad(lambda p: np.sum(p.a) * p.norm)(Plain(X))

@@ -97,7 +97,7 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
             if made:
                 type(record).__init__(other, **given)
         except Exception:
-            if all(x is not None for x in besides.values()):
+            if has_numbers(besides) or all(x is not None for x in besides.values()):
                 raise
             stays = besides  # of a derivative, which its class may refuse
         given |= stays
@@ -304,7 +304,8 @@ def _moved(x: Any, by: tuple[float, float]) -> Any:
     if isinstance(x, tuple) and hasattr(x, "_make"):
         return x._make(_moved(part, by) for part in x)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        return _made(x, {name: _moved(y, by) for name, y in _own(x, _of_class(x)).items()}) or x
+        made = _made(x, {name: _moved(y, by) for name, y in _own(x, _of_class(x)).items()})
+        return x if made is None else made
     return x
 
 
