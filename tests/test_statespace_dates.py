@@ -139,6 +139,19 @@ def test_steps_are_kept_one_by_one(index):
     np.testing.assert_allclose(ahead.to_numpy().astype(float), index[7:].to_numpy().astype(float))
 
 
+def test_dates_of_python():
+    days = pd.date_range("2021-01-01", periods=12, freq="D")
+    own = list(days.date)
+    x = pd.Series(Y[12:], own, name="price")
+    answers = Analysis(regression(x[:10]) + MODEL, pd.Series(Y[:10], own[:10]))
+    ahead = answers.forecast(2, exog=x[10:].to_frame()).mean
+    assert list(ahead.index) == list(days[10:])
+    with pytest.raises(ValueError, match="first unlike at row 0"):
+        answers.forecast(2, exog=x[10:][::-1].to_frame())
+    with pytest.raises(ValueError, match="so that 2021-01-11 00:00:00 comes next, not 2021-01-10"):
+        answers.append(pd.Series(Y[:1], own[9:10]), exog=np.ones((1, 1)))
+
+
 def test_numbered_data_do_not_follow_dates():
     answers = Analysis(MODEL, pd.Series(Y[:10], INDICES["days"][:10]))
     with pytest.raises(ValueError, match=r"end at 2001-02-08 .*, and these begin at 0: give both dates"):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["columns_by_name", "dates_of", "index_of_dates", "like", "refuse_other_dates"]
+__all__ = ["as_dates", "columns_by_name", "dates_of", "index_of_dates", "like", "refuse_other_dates"]
 
 
 def columns_by_name(function: str, exog: Any) -> dict[str, Any] | None:
@@ -90,7 +91,16 @@ def like(these: Any, those: Any) -> Any:
 def index_of_dates(table: Any) -> Any:
     """That of a series or frame of pandas, if it is one of dates, or of numbers or names; else None."""
     index = getattr(table, "index", None)
-    return index if _are_dates(index) else None
+    return as_dates(index) if _are_dates(index) else None
+
+
+def as_dates(index: Any) -> Any:
+    """An index of pandas, of its own dates where it has those of Python's."""
+    if index.dtype != object or not len(index) or not all(isinstance(day, datetime.date) for day in index):
+        return index
+    import pandas
+
+    return pandas.DatetimeIndex(index)
 
 
 def _are_dates(index: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lindiff.core.variable import Variable
-from lindiff.statespace.columns import like
+from lindiff.statespace.columns import as_dates, like
 from lindiff.statespace.model import real
 from lindiff.statespace.partitioned import is_partitioned
 
@@ -218,7 +218,7 @@ def _of_pandas(name: str, y: Any) -> tuple[Any, Labels]:
     columns = (None if y.name is None else (y.name,)) if single else tuple(y.columns)
     if not single and not y.columns.is_unique:
         raise ValueError(f"{name}: y has several columns of one name, {list(y.columns)}: give each its own")
-    rows, notes = _checked(y.index, name)
+    rows, notes = _checked(as_dates(y.index), name)
     kinds = {y.dtype} if single else set(y.dtypes)
     if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
         values = y.to_numpy()
