@@ -42,6 +42,7 @@ FEW = 32  # parameters that are not too many for Hessians, and for searches else
 SURE = 1e-10  # what Newton's steps leave, if rounding lets them
 ALIKE = 1e-6  # what is lost without regret
 SEEN = 1e-4  # what is worth a restart, or a note
+FAR = 0.1  # of one observation, what a search does not make up for soon
 
 
 class Scale(NamedTuple):
@@ -542,8 +543,7 @@ def _elsewhere(likelihood: Likelihood, x: Any, seed: int) -> list[Any]:
     places = np.random.default_rng(seed).normal(scale=1.5, size=(4 * min(shaped, 3), x.size))
     tried = [_centred(likelihood, np.where(scale.shaped, place, x)) for place in places]
     likeliest = sorted((each for each in tried if each is not None), key=lambda each: each[0])
-    points += [point for _, point in likeliest[: 1 + min(shaped, 3)]]
-    return points + (_near_bounds(x, scale) if seed == 1 else [])
+    return points + [point for _, point in likeliest[: 1 + min(shaped, 3)]]
 
 
 def _near_bounds(x: Any, scale: Scale) -> list[Any]:
@@ -582,8 +582,11 @@ def searched(likelihood: Likelihood, x: Any, search: Search, restarts: bool) -> 
         return _exact(likelihood, x), np.inf
     found, gain = search.settled(likelihood, x)
     for seed in range(1, 1 + 3 * restarts):
-        for point in _elsewhere(likelihood, found.x, seed):
-            higher = _higher(likelihood, point, found)
+        points = [(point, 40) for point in _elsewhere(likelihood, found.x, seed)]
+        if seed == 1 and found.x.size <= FEW:
+            points += [(point, 16) for point in _near_bounds(found.x, likelihood.scale)]
+        for point, patience in points:
+            higher = _higher(likelihood, point, found, patience)
             if higher is not None:
                 found, gain = search.settled(likelihood, higher)
                 break
@@ -618,17 +621,22 @@ def _ended(likelihood: Likelihood, found: Any) -> None:
             found.x, found.fun, found.jac = end, *trial
 
 
-def _higher(likelihood: Likelihood, x: Any, found: Any) -> Any:
-    """A short search from x: where it gets above what was found; None where it comes back or stays below."""
+def _higher(likelihood: Likelihood, x: Any, found: Any, patience: int) -> Any:
+    """A search of so many steps from x: where it gets above what was found; None where it comes back, or is
+    far below after half of them, or stays below.
+    """
     begin = _centred(likelihood, x)
     if begin is None:
         return None
     unit, logarithms = units_of(likelihood, x), likelihood.scale.logarithms
+    until = likelihood.iterations + patience // 2
 
     def decided(x: Any, f: float) -> bool:
-        return f < found.fun - SEEN / likelihood.count or bool(np.all(_near(x, found.x, unit, logarithms)))
+        if f < found.fun - SEEN / likelihood.count or bool(np.all(_near(x, found.x, unit, logarithms))):
+            return True
+        return likelihood.iterations >= until and f > found.fun + FAR
 
-    ended = _minimized(likelihood, begin[1], unit, "L-BFGS-B", None, {"maxiter": 40}, decided)
+    ended = _minimized(likelihood, begin[1], unit, "L-BFGS-B", None, {"maxiter": patience}, decided)
     return ended.x if ended.fun < found.fun - SEEN / likelihood.count else None
 
 
