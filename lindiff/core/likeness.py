@@ -14,16 +14,14 @@ import numpy as np
 
 __all__ = ["are_alike", "bare", "has_numbers", "is_number", "is_value", "numbers_in"]
 
-# In which nobody looks for numbers.
 # What arrays have that are not NumPy's: Variables, recorded ones, those of GPUs.
 ARRAYS = ("_value", "__lindiff_read_only__", "__cuda_array_interface__")
 
 # What numbers of the same computation may differ by, in units of the last place.
 ROUNDING = 64
 
-_FUNCTIONS = (
-    *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, np.ufunc),
-)
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, np.ufunc)
+# In which nobody looks for numbers.
 _WITHOUT = (type, types.ModuleType, str, bytes, bool, int, enum.Enum, np.dtype, type(None))
 
 

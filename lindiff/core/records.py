@@ -213,27 +213,31 @@ def _apart(
     """What stays as it is, and whether the rest is made of the fields."""
     again = _made(record, own) if of.makes else None
     if of.makes and again is None:
-        _refuse(record, of, [name for name, x in besides.items() if has_numbers(x)])
+        numbers = [name for name, x in besides.items() if has_numbers(x)]
+        if numbers:
+            raise _cannot_be_made_again(record, of, numbers)
         has_gaps = any(x is None for x in besides.values())  # a derivative, or stacked results
         return {name: x for name, x in besides.items() if x is not None}, has_gaps
     makes = {} if again is None else _besides(again, of)
-    others = _Others(record, of, own)
+    others = _Others(record, of, own, again)
     stays = {}
     for name, x in besides.items():
         if name not in makes:
-            if not _is_kept_for_later(record, name):
-                _refuse(record, of, [name] if has_numbers(x) else [])
-                stays[name] = x
+            if _is_kept_for_later(record, name):
+                continue
+            if has_numbers(x):
+                raise _cannot_be_made_again(record, of, [name])
+            stays[name] = x
         elif are_alike(x, makes[name], {(id(record), id(again)): (record, again)}):
-            if of.arguments and others.is_made_of_fields(name, makes[name], again):
+            if of.arguments and others.is_made_of_fields(name):
                 others.check_arguments(name)
-            if not (has_numbers(x) or is_value(x) or others.is_made_of_fields(name, makes[name], again)):
+            if not (has_numbers(x) or is_value(x) or others.is_made_of_fields(name)):
                 stays[name] = x  # it may have a state
         elif x is None and has_numbers(makes[name]):
             continue  # of a derivative, or of stacked results
-        elif _is_kept_for_later(record, name) and not others.is_made_of_fields(name, makes[name], again):
+        elif _is_kept_for_later(record, name) and not others.is_made_of_fields(name):
             pass
-        elif has_numbers(x) or has_numbers(makes[name]) or others.is_made_of_fields(name, makes[name], again):
+        elif has_numbers(x) or has_numbers(makes[name]) or others.is_made_of_fields(name):
             raise _cannot_be_made_again(record, of, [name])
         else:
             stays[name] = x
@@ -241,23 +245,25 @@ def _apart(
 
 
 class _Others:
-    """What a class makes of other numbers in the fields."""
+    """What a class makes of other numbers in the fields than those of which it made `again`."""
 
-    def __init__(self, record: Any, of: _Class, own: dict[str, Any]) -> None:
-        self._record, self._of, self._own = record, of, own
-        self._made: Any = None
+    def __init__(self, record: Any, of: _Class, own: dict[str, Any], again: Any) -> None:
+        self._record, self._of, self._own, self._again = record, of, own, again
 
-    def is_made_of_fields(self, name: str, x: Any, again: Any) -> bool:
-        """Whether x, which the class makes of the record's own fields, is another one of others."""
-        if self._made is None:
-            self._made = [
-                _made(self._record, {k: _moved(y, by) for k, y in self._own.items()}) for by in MOVES
-            ]
-        made = [other for other in self._made if other is not None]
-        if not made:  # it takes no other numbers
-            return has_numbers(x)
-        of_others = [(_besides(other, self._of).get(name), other) for other in made]
-        return not all(are_alike(x, y, {(id(again), id(other)): (again, other)}) for y, other in of_others)
+    @functools.cached_property
+    def _given(self) -> list[dict[str, Any]]:
+        return [{name: _moved(x, by) for name, x in self._own.items()} for by in MOVES]
+
+    @functools.cached_property
+    def _made(self) -> list[Any]:
+        made = [_made(self._record, given) for given in self._given]
+        return [other for other in made if other is not None]
+
+    def is_made_of_fields(self, name: str) -> bool:
+        """Whether the class makes something else of this name of other fields."""
+        if not self._made:  # it takes no other numbers
+            return has_numbers(_besides(self._again, self._of)[name])
+        return not all(self._are_alike(name, self._again, other) for other in self._made)
 
     def check_arguments(self, name: str) -> None:
         """Raise unless this shows by which arguments of the constructor, that are no fields, it was made.
@@ -270,17 +276,21 @@ class _Others:
             if not isinstance(default, (int, float)):
                 raise _cannot_be_made_again(self._record, self._of, [name])
             other = {argument: not default if isinstance(default, bool) else default * 1.5 + 1}
-            if self._are_alike(name, self._own, {}, other):
-                moved = [{k: _moved(y, by) for k, y in self._own.items()} for by in MOVES]
-                if not all(self._are_alike(name, given, {}, other) for given in moved):
-                    raise _cannot_be_made_again(self._record, self._of, [name])
+            if self._shows(name, self._own, other):
+                continue
+            if any(self._shows(name, given, other) for given in self._given):
+                raise _cannot_be_made_again(self._record, self._of, [name])
 
-    def _are_alike(self, name: str, given: dict[str, Any], *arguments: dict[str, Any]) -> bool:
-        """Whether two ways to make a record of these fields make the same of this name."""
-        one, two = (_made(self._record, given | others) for others in arguments)
+    def _shows(self, name: str, given: dict[str, Any], other: dict[str, Any]) -> bool:
+        """Whether another argument makes something else of these fields."""
+        one, two = _made(self._record, given), _made(self._record, given | other)
         if one is None or two is None:
-            return one is two
-        x, y = (_besides(made, self._of).get(name) for made in (one, two))
+            return one is not two
+        return not self._are_alike(name, one, two)
+
+    def _are_alike(self, name: str, one: Any, two: Any) -> bool:
+        """Whether two records of the class have the same of this name."""
+        x, y = (_besides(record, self._of).get(name) for record in (one, two))
         return are_alike(x, y, {(id(one), id(two)): (one, two)})
 
 
@@ -320,11 +330,6 @@ def _made(record: Any, given: dict[str, Any]) -> Any:
 
 def _is_kept_for_later(record: Any, name: str) -> bool:
     return name.startswith("_") or isinstance(getattr(type(record), name, None), functools.cached_property)
-
-
-def _refuse(record: Any, of: _Class, names: list[str]) -> None:
-    if names:
-        raise _cannot_be_made_again(record, of, names)
 
 
 def _cannot_be_made_again(record: Any, of: _Class, names: list[str]) -> TypeError:

@@ -88,8 +88,10 @@ def vmap(function: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> C
         result = mapped(restore, many, leaves)
         found = pytree.flatten(result)[0]
         to = _axes_of(result, out_axes, "out_axes")
-        if not any(axes) and not any(to) and None not in to:
-            mapped.remember(args, kwargs, many, result)
+        if not any(to) and None not in to:
+            if not any(axes):
+                mapped.remember(args, kwargs, many, result)
+            return result
         return assembled([result], [_moved(y, axis) for y, axis in zip(found, to, strict=True)])
 
     return of_many
