@@ -34,9 +34,10 @@ WITH_GRADIENT = {"bfgs", "cg", "l-bfgs-b", "tnc", "slsqp"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
 WITH_HESSIAN = {"dogleg", "trust-exact"}
 FAILURES = (ValueError, ArithmeticError)  # of a filter; LinAlgError is a ValueError
-FEW_SHAPED, NEAR_BOUND = 4, 8.0
 LIMITS = {"maxiter", "maxfun", "maxfev"}
 FEW = 32  # parameters that are not too many for Hessians, and for searches elsewhere
+FEW_SHAPED = 4  # of them, that are bounded and are looked for near their bounds
+NEAR_BOUND = 8.0  # in the numbers of a search: partial autocorrelations of 0.992
 
 # of log-likelihoods
 SURE = 1e-10  # what Newton's steps leave, if rounding lets them
@@ -72,15 +73,10 @@ class Scale(NamedTuple):
     free: Any
     parameter: Any
 
-    def moved(self, x: Any, step: float) -> Any:
-        """With all covariances times ``exp(step)``."""
-        x = x + step * self.logarithms + 0.5 * step * self.diagonal
-        return np.where(self.below, x * np.exp(0.5 * step), x)
-
-    def row_moved(self, x: Any, j: int, step: float) -> Any:
-        """With the variance, or the row's of a factor, whose logarithm is at j, times ``exp(step)``."""
-        x = x + step * self.logarithms * (self.row == j) + 0.5 * step * self.diagonal * (self.row == j)
-        return np.where(self.below & (self.row == j), x * np.exp(0.5 * step), x)
+    def moved(self, x: Any, step: float, places: Any = True) -> Any:
+        """With all covariances times ``exp(step)``, or those at these places."""
+        x = x + step * (self.logarithms & places) + 0.5 * step * (self.diagonal & places)
+        return np.where(self.below & places, x * np.exp(0.5 * step), x)
 
     def rows(self, x: Any) -> Any:
         """The lengths of the rows of factors of covariances, the deviations; 1 for other coordinates."""
@@ -90,8 +86,15 @@ class Scale(NamedTuple):
         return np.where(factor & (lengths > 0) & np.isfinite(lengths), lengths, 1)
 
     def slope(self, x: Any, gradient: Any) -> float:
-        """The derivative by that step."""
-        return float(gradient @ (self.logarithms + 0.5 * self.diagonal + 0.5 * x * self.below))
+        """The derivative by the step of all."""
+        return float(gradient @ self._changes(x))
+
+    def slopes(self, x: Any, gradient: Any) -> Any:
+        """The derivatives by the steps of single variances, at the places of their logarithms."""
+        return np.bincount(self.row, gradient * self._changes(x), x.size)
+
+    def _changes(self, x: Any) -> Any:
+        return self.logarithms + 0.5 * self.diagonal + 0.5 * np.where(self.below, x, 0)
 
 
 class Likelihood:
@@ -398,14 +401,13 @@ def _each_centred(likelihood: Likelihood, f: float, x: Any) -> tuple[float, Any]
     scaled = np.flatnonzero(scale.logarithms | scale.diagonal)
     for _ in range(3):
         gradient = likelihood.at(x)[1]
-        slopes = np.bincount(scale.row, gradient * np.where(scale.below, x, scale.diagonal), x.size)
-        slopes = np.where(scale.diagonal, 0.5 * slopes, gradient)[scaled]
+        slopes = scale.slopes(x, gradient)[scaled]
         if np.max(np.abs(slopes)) < 0.05:
             break
         for j in scaled[np.argsort(-np.abs(slopes))]:
             for step in (6.0, -6.0, 2.0, -2.0):
                 while True:
-                    trial = scale.row_moved(x, j, step)
+                    trial = scale.moved(x, step, scale.row == j)
                     value = likelihood.value(trial)
                     if not value < f:
                         break

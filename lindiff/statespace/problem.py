@@ -27,7 +27,14 @@ from lindiff.statespace.panels import of_series
 from lindiff.statespace.partitioned import PartitionedPanel, is_partitioned
 from lindiff.statespace.priors import log_densities, refuse_impossible
 from lindiff.statespace.repeated import by_program
-from lindiff.statespace.transforms import NAMED, Transform, covariance, positive, unconstrained
+from lindiff.statespace.transforms import (
+    NAMED,
+    Transform,
+    covariance,
+    positive,
+    size_of_triangle,
+    unconstrained,
+)
 from lindiff.statespace.units import in_unit, unit_of
 
 __all__ = ["Problem", "labels_of"]
@@ -282,7 +289,7 @@ class Problem:
             return form.flat(kinds) > 0
 
         def of_diagonal(name: str, x: Any) -> Any:
-            return np.arange(x.shape[-1]) < _order_of_triangle(x)
+            return np.arange(x.shape[-1]) < size_of_triangle(x, "covariance", 1)
 
         factor = where(lambda name, x: transforms[name] is covariance)
         diagonal = where(lambda name, x: transforms[name] is covariance and of_diagonal(name, x))
@@ -299,7 +306,7 @@ class Problem:
         places = self.form.tree_of(np.arange(self.form.size, dtype=np.float64))
         for name, x in places.items():
             if self.transforms[name] is covariance:
-                n = _order_of_triangle(x)
+                n = size_of_triangle(x, "covariance", 1)
                 rows = np.concatenate([np.arange(n), np.tril_indices(n, -1)[0]])
                 places[name] = x[..., rows]
         return self.form.flat(places).astype(np.intp)
@@ -364,11 +371,6 @@ def _note_of_empty_series(seen: Any) -> tuple[str, ...]:
     if seen.all():
         return ()
     return (f"Without observations, and left out: series {', '.join(map(str, np.flatnonzero(~seen)))}",)
-
-
-def _order_of_triangle(x: Any) -> int:
-    """n of ``n (n + 1) / 2`` numbers."""
-    return (int(np.sqrt(8 * x.shape[-1] + 1)) - 1) // 2
 
 
 def _diffuse_states(model: Model) -> int:

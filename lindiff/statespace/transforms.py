@@ -23,6 +23,7 @@ __all__ = [
     "covariance",
     "invertible",
     "positive",
+    "size_of_triangle",
     "stationary",
     "stationary_var",
     "unconstrained",
@@ -297,7 +298,7 @@ stationary_var = Transform(
 # -- matrices --------------------------------------------------------------------------------------------
 
 
-def _size_of_triangle(x: Any, name: str, offset: int) -> int:
+def size_of_triangle(x: Any, name: str, offset: int) -> int:
     """n of a vector of ``n (n + offset) / 2`` numbers."""
     m = x.shape[-1]
     n = (int(np.sqrt(8 * m + 1)) - offset) // 2
@@ -331,7 +332,7 @@ def _covariance(x: Any) -> Any:
     Pinheiro & Bates (1996), Unconstrained parametrizations for variance-covariance matrices, Statistics and
     Computing 6, 289-296, section 2.2.
     """
-    n = _size_of_triangle(x, "covariance", 1)
+    n = size_of_triangle(x, "covariance", 1)
     L = makediag(np.exp(x[..., :n])) + _strict_triangle(x[..., n:], n)
     return L @ np.swapaxes(L, -1, -2)
 
@@ -353,7 +354,7 @@ covariance = Transform(
 
 def _correlation(x: Any) -> Any:
     """``L Lᵀ`` with a triangle L of rows of length one: the directions of (x below the diagonal, 1)."""
-    n = _size_of_triangle(x, "correlation", -1)
+    n = size_of_triangle(x, "correlation", -1)
     M = _strict_triangle(x, n) + np.eye(n, dtype=x.dtype)
     L = M / np.sqrt(np.sum(M * M, axis=-1, keepdims=True))
     return L @ np.swapaxes(L, -1, -2)
