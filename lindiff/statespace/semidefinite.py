@@ -9,8 +9,10 @@ import numpy as np
 
 from lindiff.core.arrays import on_host, placed
 from lindiff.core.variable import value
+from lindiff.kernels.matmul import product
+from lindiff.linalg._matrices import hermitian_part
 
-__all__ = ["factors", "semidefinite_factor"]
+__all__ = ["factors", "semidefinite_factor", "semidefinite_part"]
 
 
 def factors(covs: list[Any], name: str, argument: str) -> list[Any]:
@@ -119,3 +121,16 @@ def _is_definite(cov: Any) -> bool:
 
 def _rounding(cov: Any) -> float:
     return 10 * cov.shape[-1] * float(np.finfo(cov.dtype).eps)
+
+
+def semidefinite_part(cov: Any) -> Any:
+    """A covariance (n, n) that rounding has left with variances below zero or correlations beyond one."""
+    variances = np.diagonal(cov)
+    bound = np.sqrt(np.maximum(variances, 0))
+    if not len(cov) or ((variances >= 0).all() and (np.abs(cov) <= bound[:, None] * bound).all()):
+        return cov
+    found, V = np.linalg.eigh(hermitian_part(cov))
+    found = np.maximum(found, 0)
+    nearest = product(V * found, V.T)
+    nothing = np.diagonal(nearest) <= 8 * len(cov) * np.finfo(cov.dtype).eps * found[-1]
+    return np.where(nothing[:, None] | nothing, 0, hermitian_part(nearest))

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.kernels.matmul import product
-from lindiff.linalg._matrices import hermitian_part
 from lindiff.statespace.columns import columns_by_name, dates_of, index_of_dates, refuse_other_dates
 from lindiff.statespace.model import Model
+from lindiff.statespace.semidefinite import semidefinite_part
 
 __all__ = ["CORES", "ahead", "extended", "from_state", "is_explained", "varying"]
 
@@ -150,21 +149,8 @@ def ahead(model: Model, first: int) -> Model:
 
 def from_state(model: Model, mean: Any, cov: Any) -> Model:
     """The model with this distribution of its first state; what is negative in a covariance is rounding."""
-    cov = _semidefinite_part(cov)
+    cov = semidefinite_part(cov)
     return model._replace(initial_state=mean, initial_state_cov=cov, diffuse=None)
-
-
-def _semidefinite_part(cov: Any) -> Any:
-    """A covariance (n, n) that rounding has left with variances below zero or correlations beyond one."""
-    variances = np.diagonal(cov)
-    bound = np.sqrt(np.maximum(variances, 0))
-    if not len(cov) or ((variances >= 0).all() and (np.abs(cov) <= bound[:, None] * bound).all()):
-        return cov
-    found, V = np.linalg.eigh(hermitian_part(cov))
-    found = np.maximum(found, 0)
-    nearest = product(V * found, V.T)
-    nothing = np.diagonal(nearest) <= 8 * len(cov) * np.finfo(cov.dtype).eps * found[-1]
-    return np.where(nothing[:, None] | nothing, 0, hermitian_part(nearest))
 
 
 def _steps(x: Any, core: int) -> int:

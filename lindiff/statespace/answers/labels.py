@@ -102,11 +102,8 @@ class Labels(NamedTuple):
         if self.rows is None or not len(more.rows):
             return self
         expected, rows = _continued(self.rows, len(more.rows), self.step), like(self.rows, more.rows)
-        if (
-            len(self.rows)
-            and self.rows.dtype.kind != rows.dtype.kind
-            and "M" in (self.rows.dtype.kind + rows.dtype.kind)
-        ):
+        kinds = {self.rows.dtype.kind, rows.dtype.kind}
+        if len(self.rows) and len(kinds) > 1 and "M" in kinds:
             raise ValueError(
                 f"append: the data end at {self.rows[-1]}, and these begin at {rows[0]}: give both dates"
             )
@@ -146,12 +143,13 @@ class Labels(NamedTuple):
         """
         if self.rows is None or more.rows is None:
             return
-        for old, new in zip(self.rows, like(self.rows, more.rows), strict=False):
-            if old != new:
-                raise ValueError(
-                    f"{name}: where the old data have {old}, the new have {new}; give all steps from "
-                    f"{self.rows[0]} on, with NaN where nothing was observed"
-                )
+        common = min(len(self.rows), len(more.rows))
+        old, new = self.rows[:common], like(self.rows, more.rows)[:common]
+        for place in np.flatnonzero(old != new)[:1]:
+            raise ValueError(
+                f"{name}: where the old data have {old[place]}, the new have {new[place]}; give all steps "
+                f"from {self.rows[0]} on, with NaN where nothing was observed"
+            )
 
     def place(self, label: Any) -> int:
         """Where a row is: by its name, or by its number in NumPy's arrays.
