@@ -63,6 +63,21 @@ def test_widths_by_axis():
             assert_array_equal(ld.value(np.pad(ld.Variable(X), width, mode)), np.pad(X, width, mode))
 
 
+def test_what_is_padded_by_nothing_is_a_copy_in_nested_derivatives():
+    def times_itself(z):
+        y = np.pad(z, [(0, 0)])
+        y[0] = 5.0
+        return np.sum(y * z)
+
+    def of_gradient(x):
+        gradient = ld.grad(times_itself)(x)  # (5, 2 x_1)
+        return gradient[0] + np.sum(gradient**2)
+
+    x = np.array([2.0, 3.0])
+    assert of_gradient(x) == 66.0
+    assert_array_equal(ld.grad(of_gradient)(x), [0.0, 24.0])
+
+
 def test_single_precision_stays():
     x = X.astype("f4")
     modes = ["linear_ramp", "mean", "median", "reflect", "edge", "constant", "maximum"]

@@ -67,7 +67,7 @@ def zeros_beside(x: Any, shape: Any, dtype: Any) -> Any:
 
 
 def padded_with_zeros(x: Any, widths: Any) -> Any:
-    """``np.pad(x, widths)``, of plain arrays in two writes: a tenth of its time, where they are small.
+    """``np.pad(x, widths)`` by writes and concatenations: a tenth of its time, where arrays are small.
 
     Parameters
     ----------
@@ -76,12 +76,23 @@ def padded_with_zeros(x: Any, widths: Any) -> Any:
         Of every axis.
     """
     if type(x) is not np.ndarray:
-        return np.pad(x, widths)
+        result = x
+        for axis, (before, after) in enumerate(widths):
+            if before or after:
+                result = _between_zeros(result, axis, before, after)
+        return x.copy() if result is x else result
     sides = list(zip(x.shape, widths, strict=True))
     shape = [before + n + after for n, (before, after) in sides]
     padded = np.zeros(shape, x.dtype, order="F" if x.flags.fnc else "C")
     padded[tuple(slice(before, before + n) for n, (before, _) in sides)] = x
     return padded
+
+
+def _between_zeros(x: Any, axis: int, before: int, after: int) -> Any:
+    sides = [
+        zeros_beside(x, (*x.shape[:axis], count, *x.shape[axis + 1 :]), x.dtype) for count in (before, after)
+    ]
+    return np.concatenate([sides[0], x, sides[1]], axis)
 
 
 def on_host(x: Any) -> Any:

@@ -181,8 +181,8 @@ def _arima(name: str, past: Any, ar: Any, ma: Any, innovation_var: Any, obs_var:
         design=placed(((states == 0) | (states == m)).astype(dtype)[None], ar),
         state_cov=state_cov,
         obs_cov=obs_var[None],
-        initial_state=np.pad(start, (m, 0)),
-        initial_state_cov=np.pad(start_cov, (m, 0)),
+        initial_state=padded_with_zeros(start, [(m, 0)]),
+        initial_state_cov=padded_with_zeros(start_cov, [(m, 0), (m, 0)]),
         diffuse=states < m if m else None,
     ).of_components((Component(name, tuple(f"{name}[{i}]" for i in states)),))
     is_exact = type(obs_var) is np.ndarray and not obs_var
