@@ -148,26 +148,26 @@ def _found_weights(K: Any, prior: Any, likelihood: Likelihood, y: Any) -> Any:
     def height(a: Any, u: Any) -> Any:
         return np.sum(likelihood.log_density(u + prior, y)) - 0.5 * np.sum(a * u)
 
-    def newton(a: Any, u: Any) -> Any:
-        g, W = likelihood.slopes(u + prior, y)
-        return Precisions(K, W).solved_transpose(g - a)
-
     a = u = np.zeros_like(K[0])
     best = height(a, u)
     for _ in range(MOST_STEPS):
-        step = newton(a, u)
+        g, W = likelihood.slopes(u + prior, y)
+        curvature = Precisions(K, W)
+        step = curvature.solved_transpose(g - a)
         for _ in range(MOST_HALVINGS):
-            after = height(a + step, product(K, a + step))
+            following = a + step
+            u_following = product(K, following)
+            after = height(following, u_following)
             if after >= best:
                 break
             step = 0.5 * step
         else:  # as high as rounding allows
             break
-        a, gain, best = a + step, after - best, after
-        u = product(K, a)
+        a, u, gain, best = following, u_following, after - best, after
         if gain <= 4 * np.finfo(K.dtype).eps * abs(best):
             break
-    last = a + newton(a, u)  # from where its error is squared
+    # so near the mode the curvature of the step before serves, too
+    last = a + curvature.solved_transpose(likelihood.slopes(u + prior, y)[0] - a)
     if np.max(np.abs(product(K, last) - u)) <= NEAR * (1 + np.max(np.abs(u))):
         return last
     not_found("condition_laplace: Newton's method has not found the mode; derivatives are not those of it")

@@ -73,8 +73,9 @@ class Precisions:
     def __init__(self, K: Any, W: Any) -> None:
         self.K, self.W = K, np.maximum(W, 0)
         self.root = np.sqrt(self.W)
-        scaled = self.root[:, None] * K * self.root
-        self.L = potrf(add_to_diagonal(scaled, 1))
+        scaled = self.root[:, None] * K
+        scaled *= self.root
+        self.L = potrf(add_to_diagonal(scaled, 1), overwrite_a=True)
 
     def _weighted(self, b: Any) -> Any:
         """``√W (I + √W K √W)⁻¹ √W b``."""
