@@ -43,6 +43,8 @@ ORDERS = [
     "kernels/sizes.pxd POTRF_LEAF", "kernels/sizes.pxd GETRF_LOOPS", "kernels/sizes.pxd GEMMT_LEAF",
     "kernels/sizes.pxd GETRI_LEAF", "kernels/sizes.pxd SYEVD_LOOPS", "kernels/sizes.pxd SYEVD_SYMMETRIC",
     "kernels/sizes.pxd SYEVD_COLUMNS", "kernels/sizes.pxd TRANSPOSE_TILE", "kernels/sizes.pxd SINGLE_FACTORS",
+    "kernels/sizes.pxd TRSM_ROWS", "kernels/sizes.pxd TRSM_ROWS_ORDER_LEAST",
+    "kernels/sizes.pxd TRSM_ROWS_ORDER",
 ]  # fmt: skip
 OTHERS = {
     "kernels/sizes.pxd GELQF_UNBLOCKED": "rows² columns: test_work_of_lq",

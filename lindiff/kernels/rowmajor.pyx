@@ -30,7 +30,8 @@ from scipy.linalg cimport cython_blas as blas
 from scipy.linalg cimport cython_lapack as lapack
 
 from lindiff.kernels.scalar cimport complex64, complex128
-from lindiff.kernels.sizes cimport GEMMT_LEAF
+from lindiff.kernels.sizes cimport GEMMT_LEAF, TRSM_ROWS, TRSM_ROWS_ORDER, TRSM_ROWS_ORDER_LEAST
+from lindiff.kernels.trsm_rows cimport trsm_rows
 
 
 cdef inline char uplo_flag(bint lower) noexcept nogil:
@@ -229,6 +230,13 @@ cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m,
     cdef char trans = trans_flag(transpose), diag = diag_flag(unit)
     cdef blas_int ll = leading(ldl), lb = leading(ldb)
     cdef scalar a = <scalar> alpha
+    if scalar is double:
+        if rightside and m >= TRSM_ROWS and n >= TRSM_ROWS_ORDER_LEAST:
+            if n > TRSM_ROWS_ORDER:
+                trsm_halved(lower, transpose, unit, m, n, alpha, L, ldl, B, ldb)
+                return
+            if trsm_rows(lower, transpose != PLAIN, unit, m, n, alpha, L, ldl, B, ldb):
+                return
     if scalar is float:
         blas.strsm(&side, &uplo, &trans, &diag, &n, &m, &a, <float *> L, &ll, B, &lb)
     elif scalar is double:
@@ -237,6 +245,23 @@ cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m,
         blas.ctrsm(&side, &uplo, &trans, &diag, &n, &m, &a, <complex64 *> L, &ll, B, &lb)
     else:
         blas.ztrsm(&side, &uplo, &trans, &diag, &n, &m, &a, <complex128 *> L, &ll, B, &lb)
+
+
+cdef void trsm_halved(bint lower, int transpose, bint unit, blas_int m, blas_int n, double alpha,
+                      const double *L, blas_int ldl, double *B, blas_int ldb) noexcept nogil:
+    """B := alpha B op(L)⁻¹, half of its columns after the other."""
+    cdef blas_int h = n // 2
+    cdef Py_ssize_t ld = ldl
+    cdef const double *last = L + h * (ld + 1)
+    cdef const double *across = L + (h * ld if lower else h)
+    if lower == (transpose != PLAIN):   # op(L) is upper
+        trsm(True, lower, transpose, unit, m, h, alpha, L, ldl, B, ldb)
+        gemm(PLAIN, transpose, m, n - h, h, -1, B, ldb, across, ldl, alpha, B + h, ldb)
+        trsm(True, lower, transpose, unit, m, n - h, 1, last, ldl, B + h, ldb)
+    else:
+        trsm(True, lower, transpose, unit, m, n - h, alpha, last, ldl, B + h, ldb)
+        gemm(PLAIN, transpose, m, h, n - h, -1, B + h, ldb, across, ldl, alpha, B, ldb)
+        trsm(True, lower, transpose, unit, m, h, 1, L, ldl, B, ldb)
 
 
 cdef blas_int potri(bint lower, blas_int n, scalar *L, blas_int ldl) noexcept nogil:

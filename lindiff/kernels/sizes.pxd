@@ -66,6 +66,13 @@ cdef enum:
     TRSM_LOOPS = 8
     TRSM_LOOPS_ENTRIES = 128
 
+    # Rows and order from which a triangle on the right of a float64 matrix is solved with by the loops of
+    # `trsm_rows`, which lay it out first; and the order above which it is halved, as from there on most of
+    # the work is products.
+    TRSM_ROWS = 64
+    TRSM_ROWS_ORDER_LEAST = 8
+    TRSM_ROWS_ORDER = 256
+
     # Order of a triangle up to which one vector is solved for by plain loops.
     TRSV_LOOPS = 32
 

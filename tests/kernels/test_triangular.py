@@ -130,3 +130,47 @@ def test_complex_quotients_neither_overflow_nor_vanish(kernels, rng, n):
     want = np.linalg.solve(L, A)
     for scale in [1e200, 1e-200]:
         assert_close(kernels.trsm(scale * L, scale * A), want, np.complex128)
+
+
+@pytest.mark.parametrize(("transpose", "lower"), list(itertools.product([False, True, "C"], [False, True])))
+@pytest.mark.parametrize("order", [7, 8, 9, 11, 16, 50, 256, 257, 517])
+@pytest.mark.parametrize("rows", [63, 64, 71, 200])
+def test_many_rows_before_a_triangle(kernels, rng, rows, order, transpose, lower):
+    L = triangular(rng, (), order, np.float64, lower)
+    L = np.where(np.eye(order) > 0, 1 + np.abs(L), L / order)
+    X = general(rng, (rows, order), np.float64)
+    options = {"transpose": transpose, "rightside": True, "lower": lower, "alpha": -0.5}
+    B = product(L, X, transpose, True)
+    before = B.copy()
+    assert_close(kernels.trsm(dirty(L, lower), B, **options), -0.5 * X, np.float64)
+    np.testing.assert_array_equal(B, before)
+    in_place = kernels.trsm(dirty(L, lower), B, overwrite_a=True, **options)
+    assert np.shares_memory(in_place, B)
+    assert_close(B, -0.5 * X, np.float64)
+
+
+@pytest.mark.parametrize("special", [np.inf, np.nan])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_what_is_not_finite_stays_in_its_row_and_behind_its_column(kernels, rng, transpose, special):
+    L = triangular(rng, (), 21, np.float64, True) / 21 + np.eye(21)
+    B = general(rng, (100, 21), np.float64)
+    expected = kernels.trsm(L, B, transpose=transpose, rightside=True)
+    B[17, 10] = special
+    X = kernels.trsm(L, B, transpose=transpose, rightside=True)
+    untouched = np.ones(X.shape, bool)
+    untouched[17] = np.arange(21) < 10 if transpose else np.arange(21) > 10
+    np.testing.assert_array_equal(X[untouched], expected[untouched])
+    assert not np.isfinite(X[~untouched]).any()
+
+
+@pytest.mark.parametrize("size", [1e-305, 1e-160, 1e160, 1e307])
+def test_pivots_of_any_size(kernels, rng, size):
+    L, X = triangular(rng, (), 20, np.float64, True) / 20 + np.eye(20), general(rng, (100, 20), np.float64)
+    B = X @ L.T
+    assert_close(kernels.trsm(L * size, B * size, transpose=True, rightside=True), X, np.float64)
+
+
+def test_rows_before_a_triangle_in_threads(kernels, rng):
+    L = triangular(rng, (), 100, np.float64, True) / 100 + np.eye(100)
+    X = general(rng, (20_000, 100), np.float64)
+    assert_close(kernels.trsm(L, X @ L.T, transpose=True, rightside=True), X, np.float64)
