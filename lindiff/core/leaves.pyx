@@ -10,6 +10,7 @@ from lindiff.core.records import derivative, remade, with_items
 leaf_types = set()
 
 cdef set known_leaves = leaf_types
+cdef dict known_records = {}  # types of dataclasses to the names of their fields that are in the tree
 
 cdef enum Kind:
     LEAF
@@ -24,6 +25,8 @@ cdef Kind kind_of(tree) except *:
     cdef type of = type(tree)
     if of in known_leaves:
         return LEAF
+    if of in known_records:
+        return RECORD
     if tree is None:
         return NOTHING
     if hasattr(of, "constant_fields") and hasattr(of, "_replace"):
@@ -33,6 +36,10 @@ cdef Kind kind_of(tree) except *:
     if isinstance(tree, dict):
         return MAPPING
     if dataclasses.is_dataclass(tree) and of is not type and not isinstance(tree, type):
+        known_records[of] = [
+            field.name for field in dataclasses.fields(tree)
+            if field.init and not field.metadata.get("static", False)
+        ]
         return RECORD
     known_leaves.add(of)
     return LEAF
@@ -40,8 +47,9 @@ cdef Kind kind_of(tree) except *:
 
 def fields(tree):
     """The names of a dataclass's fields that are in the tree."""
-    return [field.name for field in dataclasses.fields(tree)
-            if field.init and not field.metadata.get("static", False)]
+    if type(tree) not in known_records:
+        kind_of(tree)
+    return known_records[type(tree)]
 
 
 def chosen(tree):

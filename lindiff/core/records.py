@@ -199,8 +199,9 @@ def _own(record: Any, of: _Class) -> dict[str, Any]:
 
 def _besides(record: Any, of: _Class) -> dict[str, Any]:
     """What it has besides."""
-    has = {name: getattr(record, name) for name in of.others if hasattr(record, name)}
-    has |= getattr(record, "__dict__", {})
+    has = getattr(record, "__dict__", {})
+    if of.others:
+        has = {name: getattr(record, name) for name in of.others if hasattr(record, name)} | has
     return {name: x for name, x in has.items() if name not in of.given}
 
 

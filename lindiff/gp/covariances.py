@@ -61,7 +61,7 @@ def _covariances(moving: list[Any], still: Still) -> Any:
         if kept is not None:
             with np.errstate(all="ignore"):
                 return [*kept(K_bar)]
-        pulled = Pulled(still.tree(moving), still.active)
+        pulled = Pulled(Tiles(still.tree(moving)), still.active)
         pulled.add_all(K_bar)
         return pulled.total
 
@@ -78,12 +78,4 @@ def _filled(tree: Any) -> Any:
     kernel, F, G = tree
     if any(type(x) is not np.ndarray for x in pytree.flatten((F, G))[0]):
         return between(kernel, F, F if G is None else G)
-    tiles, K = Tiles(tree), None
-    for rows, columns in tiles:
-        tile = tiles.tile(rows, columns)
-        if K is None:
-            K = np.empty(tiles.shape, tile.dtype)
-        K[rows, columns] = tile
-        if tiles.is_symmetric and columns.start < rows.start:
-            K[columns, rows] = tile.T
-    return np.zeros(tiles.shape, pytree.flatten(F)[0][0].dtype) if K is None else K
+    return Tiles(tree).matrix()

@@ -10,25 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lindiff.core import pytree
+from lindiff.core.records import besides_of
 from lindiff.core.variable import Variable, is_untraced, kept_constant
 
-__all__ = ["Still", "apart", "carried", "children", "flatten", "leaves", "with_fields"]
+__all__ = ["Still", "apart", "children", "flatten", "leaves", "with_fields"]
 
 
 def children(tree: Any) -> dict[Any, Any]:
     """The children of an inner node by names; of a dataclass what `__post_init__` makes of them, too."""
-    found = {key: pytree.item(tree, key) for key in pytree.keys(tree)}
-    if dataclasses.is_dataclass(tree):
-        found.update((name, x) for name, x in carried(tree).items() if _has_numbers(x))
+    if not dataclasses.is_dataclass(tree):
+        return {key: pytree.item(tree, key) for key in pytree.keys(tree)}
+    found = {name: getattr(tree, name) for name in pytree.keys(tree)}
+    found.update((name, x) for name, x in besides_of(tree).items() if _has_numbers(x))
     return found
-
-
-def carried(record: Any) -> dict[str, Any]:
-    """What a dataclass has besides what it was given, by names."""
-    of_class = dataclasses.fields(record)
-    has = vars(record) if hasattr(record, "__dict__") else {f.name: getattr(record, f.name) for f in of_class}
-    given = {f.name for f in of_class if f.init}
-    return {name: x for name, x in has.items() if name not in given}
 
 
 def _has_numbers(x: Any) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.gp.moving import Still, carried, children, flatten, leaves
+from lindiff.core.records import besides_of
+from lindiff.gp.moving import Still, children, flatten, leaves
 from lindiff.programs.keys import constant_key
 from lindiff.programs.program import Program
 from lindiff.transforms.reverse import vjp
@@ -46,8 +47,8 @@ def between(kernel: Any, F: Any, G: Any) -> Any:
 class _Form:
     """A tree of a kernel and features without its numbers; equal where it computes the same from them."""
 
-    def __init__(self, tree: Any) -> None:
-        _, self.restore = flatten(tree)
+    def __init__(self, tree: Any, restore: Callable[..., Any]) -> None:
+        self.restore = restore
         self._key = _key_of(tree)
 
     def __eq__(self, other: object) -> bool:
@@ -65,7 +66,7 @@ def _key_of(tree: Any) -> Any:
     keys = tuple((key, _key_of(child)) for key, child in below.items())
     if not dataclasses.is_dataclass(tree):
         return type(tree), keys
-    others = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)} | carried(tree)
+    others = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)} | besides_of(tree)
     said = tuple(
         (name, _said(x))
         for name, x in others.items()
@@ -106,22 +107,30 @@ class Tiles:
     ----------
     tree : (kernel, F, G)
         G is None for the covariances of F.
+
+    Attributes
+    ----------
+    given, rows, columns : list
+        The leaves of the kernel, of F, and of G, or of F where that is None.
     """
 
     def __init__(self, tree: Any) -> None:
         kernel, F, G = tree
         self.is_symmetric = G is None
-        self._rows = leaves(F)
-        self._columns = self._rows if G is None else leaves(G)
-        dtype = self._rows[0].dtype
+        tree = kernel, F, F if G is None else G
+        found, restore = flatten(tree)
+        n, m = len(leaves(F)), len(leaves(tree[2]))
+        self.given, points = found[: -n - m], found[-n - m :]
+        self.rows, self.columns = points[:n], points[n:]
+        dtype = self.rows[0].dtype
         # Numbers of Python have the type of the points, and are data of the program as arrays are.
-        self._numbers = [np.asarray(x, dtype) if type(x) in (int, float) else x for x in leaves(kernel)]
-        self._form = _Form((kernel, F, F if G is None else G))
+        self._numbers = [np.asarray(x, dtype) if type(x) in (int, float) else x for x in self.given]
+        self._form = _Form(tree, restore)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Of the matrix."""
-        return len(self._rows[0]), len(self._columns[0])
+        return len(self.rows[0]), len(self.columns[0])
 
     def __iter__(self) -> Iterator[tuple[slice, slice]]:
         """Rows and columns of each tile; of a symmetric matrix those on its diagonal and below."""
@@ -129,11 +138,23 @@ class Tiles:
 
     def leaves(self, rows: slice, columns: slice) -> list[Any]:
         """The numbers that a tile is made of."""
-        return [*self._numbers, *(x[rows] for x in self._rows), *(x[columns] for x in self._columns)]
+        return [*self._numbers, *(x[rows] for x in self.rows), *(x[columns] for x in self.columns)]
 
     def tile(self, rows: slice, columns: slice) -> Any:
         """The tile with these rows and columns."""
         return _program_of(self._form)(self.leaves(rows, columns))
+
+    def matrix(self) -> Any:
+        """All of them."""
+        K = None
+        for rows, columns in self:
+            tile = self.tile(rows, columns)
+            if K is None:
+                K = np.empty(self.shape, tile.dtype)
+            K[rows, columns] = tile
+            if self.is_symmetric and columns.start < rows.start:
+                K[columns, rows] = tile.T
+        return np.zeros(self.shape, self.rows[0].dtype) if K is None else K
 
     def pulled(self, active: tuple[bool, ...], rows: slice, columns: slice, K_bar: Any) -> Any:
         """The cotangents of the active leaves of a tile."""
@@ -145,10 +166,10 @@ class Pulled:
 
     Parameters
     ----------
-    tree : (kernel, F, G)
-        G is None for the covariances of F.
+    tiles : Tiles
+        Of the matrix.
     active : tuple of bool
-        Which leaves of it are differentiated.
+        Which leaves of its tree are differentiated.
 
     Attributes
     ----------
@@ -156,9 +177,9 @@ class Pulled:
         The cotangents of the active leaves.
     """
 
-    def __init__(self, tree: Any, active: tuple[bool, ...]) -> None:
-        self.tiles = Tiles(tree)
-        kernel, F, G = map(leaves, tree)
+    def __init__(self, tiles: Tiles, active: tuple[bool, ...]) -> None:
+        self.tiles = tiles
+        kernel, F, G = tiles.given, tiles.rows, [] if tiles.is_symmetric else tiles.columns
         moving = [x for x, a in zip((*kernel, *F, *G), active, strict=True) if a]
         self.total = [np.zeros(np.shape(x), np.result_type(x)) for x in moving]
         of_rows, of_columns = active[len(kernel) : len(kernel) + len(F)], active[len(kernel) + len(F) :]

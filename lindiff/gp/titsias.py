@@ -25,8 +25,8 @@ from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.gp.covariances import covariances
 from lindiff.gp.diagonals import add_to_diagonal
-from lindiff.gp.moving import Still, apart, leaves
-from lindiff.gp.tiles import IN_ONE_TILE, Pulled
+from lindiff.gp.moving import Still, apart
+from lindiff.gp.tiles import IN_ONE_TILE, Pulled, Tiles
 from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, potri, sumlogdiag, syrk, trmm, trsm
 from lindiff.rules._common import depends_on_variables
@@ -86,17 +86,18 @@ def _bound(moving: list[Any], still: Still) -> Any:
         return _bound(moving, still), Differential((push,), (pull_of_whole,))
     if type(y) is not np.ndarray:
         return whole(*moving), Differential((push,), (pull_of_whole,))
-    found = _Factored(covariances(kernel, F, G), covariances(kernel, G), *rest)
+    of_both, of_inducing = Tiles((kernel, F, G)), Tiles((kernel, G, None))
+    found = _Factored(of_both.matrix(), of_inducing.matrix(), *rest)
 
     def pull(value_bar: Any) -> Any:
         if depends_on_variables(value_bar):
             return pull_of_whole(value_bar)
         cotangents = _Cotangents(found, total, y, s, value_bar)
-        of_kernel, of_f, of_g = map(len, map(leaves, (kernel, F, G)))
+        of_kernel, of_f, of_g = map(len, (of_both.given, of_both.rows, of_both.columns))
         active = still.active[: of_kernel + of_f + of_g]
         # The inducing points and the kernel are in both matrices.
-        of_inducing = *active[:of_kernel], *active[of_kernel + of_f :]
-        both, inducing = Pulled((kernel, F, G), active), Pulled((kernel, G, None), of_inducing)
+        both = Pulled(of_both, active)
+        inducing = Pulled(of_inducing, (*active[:of_kernel], *active[of_kernel + of_f :]))
         added_bar = None
         if any(active) or still.active[-1]:
             K_uu_bar = cotangents.K_uu()
