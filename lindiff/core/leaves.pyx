@@ -4,6 +4,10 @@ cimport cython
 
 import dataclasses
 
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char *where) except -1
+    void Py_LeaveRecursiveCall()
+
 from lindiff.core.records import derivative, remade, with_items
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
@@ -97,7 +101,7 @@ def rebuild(sequence, children):
         return tuple(children)
     if type(sequence) is list:
         return list(children)
-    if hasattr(sequence, "_make"):
+    if hasattr(sequence, "_make") and not getattr(sequence, "__dict__", None):
         return sequence._make(children)
     return with_items(sequence, children)
 
@@ -173,9 +177,13 @@ cdef Structure structure_of(tree, Kind kind, list leaves):
         if of_child == LEAF:
             leaves.append(child)
             made.inner.append(None)
-        else:
+            continue
+        made.is_flat = False
+        Py_EnterRecursiveCall(" in a tree that is very deep, or holds itself")
+        try:
             made.inner.append(structure_of(child, of_child, leaves))
-            made.is_flat = False
+        finally:
+            Py_LeaveRecursiveCall()
     made.count = len(leaves) - before
     return made
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import functools
+import pickle
 import types
 from collections import deque
 from collections.abc import Iterator
@@ -12,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["are_alike", "bare", "has_numbers", "is_number", "is_value", "numbers_in"]
+__all__ = [
+    "are_alike",
+    "attributes_of",
+    "bare",
+    "has_arrays",
+    "has_numbers",
+    "is_number",
+    "is_value",
+    "numbers_in",
+    "parts_held",
+    "slots_in",
+]
 
 # What arrays have that are not NumPy's: Variables, recorded ones, those of GPUs.
 ARRAYS = ("_value", "__lindiff_read_only__", "__cuda_array_interface__")
@@ -27,7 +40,7 @@ _WITHOUT = (type, types.ModuleType, str, bytes, bool, int, enum.Enum, np.dtype, 
 
 def bare(leaf: Any) -> Any:
     """The array of a leaf, without the Variables around it."""
-    while hasattr(leaf, "_value"):  # the constant of a Variable is plain
+    while hasattr(type(leaf), "_value"):  # the constant of a Variable is plain
         leaf = leaf._value
     return leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
 
@@ -36,7 +49,7 @@ def is_number(x: Any) -> bool:
     """Whether it is a number with a derivative, or an array, of whichever library."""
     if isinstance(x, (float, complex, np.ndarray, np.generic)):
         return True
-    return not isinstance(x, type) and any(hasattr(x, name) for name in ARRAYS)
+    return any(hasattr(type(x), name) for name in ARRAYS)
 
 
 def is_value(x: Any) -> bool:
@@ -47,6 +60,11 @@ def is_value(x: Any) -> bool:
 def has_numbers(x: Any) -> bool:
     """Whether there are numbers with a derivative in an object, or in what it holds, however far down."""
     return any(getattr(bare(leaf).dtype, "kind", "f") in "fcO" for leaf in numbers_in(x))
+
+
+def has_arrays(x: Any) -> bool:
+    """Whether there are numbers in it that are no bare integers: arrays of integers, too."""
+    return next(numbers_in(x), None) is not None
 
 
 def numbers_in(x: Any) -> Iterator[Any]:
@@ -71,7 +89,9 @@ def parts_held(x: Any) -> list[Any] | None:
         return [x.__self__]
     if isinstance(x, functools.partial):
         return [x.func, *x.args, *x.keywords.values()]
-    attributes = list(vars(x).values()) if isinstance(getattr(x, "__dict__", None), dict) else []
+    if isinstance(x, types.MappingProxyType):
+        return list(x.values())
+    attributes = list(attributes_of(x).values())
     if isinstance(x, dict):
         return [*dict.values(x), *attributes]
     if isinstance(x, (tuple, list, set, frozenset, deque)):
@@ -79,6 +99,26 @@ def parts_held(x: Any) -> list[Any] | None:
     if dataclasses.is_dataclass(x) and not attributes:
         return [getattr(x, field.name, None) for field in dataclasses.fields(x)]
     return attributes or None
+
+
+def attributes_of(x: Any) -> dict[str, Any]:
+    """What an object has in its ``__dict__`` and its slots, by names."""
+    attributes = getattr(x, "__dict__", None)
+    in_slots = {name: getattr(x, name) for name in _slots_of(type(x)) if hasattr(x, name)}
+    return in_slots | attributes if isinstance(attributes, dict) else in_slots
+
+
+@functools.lru_cache(maxsize=512)
+def _slots_of(kind: type) -> tuple[str, ...]:
+    """The names of attributes that have no place in a ``__dict__``."""
+    found = [name for base in kind.__mro__ for name in slots_in(base)]
+    return tuple(name for name in found if not name.startswith("__"))
+
+
+def slots_in(base: type) -> tuple[str, ...]:
+    """What a class says of its slots."""
+    slots = base.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 def _is_filled(cell: Any) -> bool:
@@ -123,12 +163,11 @@ def _are_equal(x: Any, y: Any) -> bool:
     """Of objects into which nobody can look."""
     if isinstance(x, (types.BuiltinFunctionType, np.ufunc)):
         return False
-    if getattr(type(x), "__eq__", None) is object.__eq__:
-        return True
-    try:
+    with contextlib.suppress(Exception):
+        if getattr(type(x), "__eq__", None) is object.__eq__:
+            return pickle.dumps(x) == pickle.dumps(y)
         return bool(x == y)
-    except Exception:
-        return True
+    return True
 
 
 def _are_same_numbers(x: Any, y: Any) -> bool:

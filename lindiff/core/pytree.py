@@ -46,7 +46,7 @@ def flatten_like(tree: Any, like: Any, what: str, like_what: str, or_none: bool 
     ValueError
         Says where the structures differ; ``what`` and ``like_what`` name the two trees.
     """
-    if _is_flat(like) and _is_flat(tree) and len(tree) == len(like):
+    if _is_flat(like) and _is_flat(tree) and len(tree) == len(like) and not _has_other_names(tree, like):
         return list(tree)
     if or_none and tree is None:
         return [None] * len(flatten(like)[0])
@@ -130,7 +130,9 @@ def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] 
     """The children of ``tree`` in the order of those of ``like``; None where it has others."""
     if isinstance(like, dict):
         return [tree[key] for key in like] if isinstance(tree, dict) and tree.keys() == like.keys() else None
-    if isinstance(like, (tuple, list)) and not isinstance(tree, (tuple, list)):
+    if (isinstance(like, (tuple, list)) and not isinstance(tree, (tuple, list))) or _has_other_names(
+        tree, like
+    ):
         return None
     if dataclasses.is_dataclass(like) and type(tree) is not type(like):
         return None
@@ -138,7 +140,15 @@ def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] 
     return found if found is not None and len(found) == len(like_children) else None
 
 
+def _has_other_names(tree: Any, like: Any) -> bool:
+    """Whether both are named tuples, of other names."""
+    names = getattr(tree, "_fields", None)
+    return names is not None and names != getattr(like, "_fields", names)
+
+
 def _describe(tree: Any) -> str:
+    if hasattr(tree, "_fields"):
+        return f"a {type(tree).__name__} of {', '.join(tree._fields)}"
     if isinstance(tree, dict):
         return f"a {type(tree).__name__} with keys {list(tree)}"
     if isinstance(tree, (tuple, list)):

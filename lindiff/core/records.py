@@ -3,21 +3,33 @@
 A record is what its class makes of its fields.  What it has besides is compared with what the class makes of
 the same fields once more.  What is alike is made of the other fields, too, and so has their derivatives; what
 the class writes to the fields has been written to them already.  What is not was set later: a switch, a
-count, a function stays as it is.  Of numbers nobody can tell whether they are made of the fields: these are
-refused.  What is private and made of no field, and cached properties, methods keep for later, and find again.
+count, a function stays as it is, and what is missing stays away.  Of numbers nobody can tell whether they are
+made of the fields: these are refused, private ones, too; but cached properties are found again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
 import inspect
+import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lindiff.core.likeness import are_alike, bare, has_numbers, is_number, is_value
+from lindiff.core.likeness import (
+    are_alike,
+    attributes_of,
+    bare,
+    has_arrays,
+    has_numbers,
+    is_number,
+    is_value,
+    slots_in,
+)
 
 __all__ = ["besides_of", "check_alike", "derivative", "remade", "shown_besides", "with_items"]
 
@@ -41,7 +53,7 @@ def _of_class(record: Any) -> _Class:
 def _known(kind: Any) -> _Class:
     fields = dataclasses.fields(kind)
     given = tuple(field.name for field in fields if field.init)
-    slots = [name for base in kind.__mro__ for name in _slots(base)]
+    slots = [name for base in kind.__mro__ for name in slots_in(base)]
     others = [*(field.name for field in fields if not field.init), *slots]
     others = [name for name in dict.fromkeys(others) if name not in given and not name.startswith("__")]
     makes = (
@@ -49,7 +61,7 @@ def _known(kind: Any) -> _Class:
         or hasattr(kind, "__post_init__")
         or any(not field.init for field in fields)
     )
-    stored = all(not hasattr(getattr(kind, name, None), "__set__") for name in given)
+    stored = all(not hasattr(inspect.getattr_static(kind, name, None), "__set__") for name in given)
     return _Class(given, tuple(others), _arguments(kind, given), makes, stored and not (makes or others))
 
 
@@ -59,11 +71,6 @@ def _is_generated(constructor: Any) -> bool:
     if code is None or code.co_filename != "<string>":
         return False
     return "__create_fn__" in getattr(code, "co_qualname", "__create_fn__")
-
-
-def _slots(base: Any) -> tuple[str, ...]:
-    slots = base.__dict__.get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 def _arguments(kind: Any, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -90,17 +97,22 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
         other.__dict__.update(fields)
         return other
     own = _own(record, of)
-    given, besides = own | fields, _besides(record, of)
+    given, besides, away = own | fields, _besides(record, of), set()
     if besides:
-        stays, made = _apart(record, of, own, besides)
+        stays, away, made = _apart(record, of, own, besides)
         try:
             if made:
-                type(record).__init__(other, **given)
+                type(record).__init__(other, **_copied(given))
         except Exception:
             if has_numbers(besides) or all(x is not None for x in besides.values()):
                 raise
             stays = besides  # of a derivative, which its class may refuse
         given |= stays
+    if has_gaps(record):
+        _note_gaps(other)
+    for name in away:
+        if hasattr(other, name):
+            object.__delattr__(other, name)
     for name, x in given.items():
         object.__setattr__(other, name, x)
         if getattr(other, name) is not x:
@@ -120,14 +132,16 @@ def with_items(container: Any, items: Any) -> Any:
         If it has numbers as attributes which its class does not make of its items.
     """
     attributes = getattr(container, "__dict__", None) or {}
-    if has_numbers(list(attributes.values())) and attributes is not container:
+    besides = {} if attributes is container else attributes_of(container)
+    if besides:
         again = _made_of_items(container, container)
-        if again is None or not are_alike(attributes, vars(again)):
+        if again is not None and are_alike(besides, attributes_of(again)):
+            return _made_of_items(container, items)
+        if has_arrays(besides):
             raise TypeError(
-                f"{type(container).__name__} has {', '.join(attributes)} besides its items, which it does "
-                f"not make of them: write a dataclass instead, with fields for all of it"
+                f"{type(container).__name__} has {', '.join(besides)} besides its items, which it does not "
+                f"make of them: write a dataclass instead, with fields for all of it"
             )
-        return _made_of_items(container, items)
     other: Any
     if isinstance(container, tuple):
         other = tuple.__new__(type(container), items)
@@ -135,6 +149,11 @@ def with_items(container: Any, items: Any) -> Any:
             vars(other).update(attributes)
         return other
     other = copy.copy(container)
+    if other is container:
+        raise TypeError(
+            f"{type(container).__name__} gives itself for a copy, and cannot have other items: write a dict, "
+            f"a list or a dataclass instead"
+        )
     if isinstance(container, dict):
         dict.update(other, items)
         if attributes is container:
@@ -160,18 +179,34 @@ def derivative(record: Any, fields: dict[str, Any]) -> Any:
         elif hasattr(record, field.name):
             x = getattr(record, field.name)
             object.__setattr__(other, field.name, x if field.init or not has_numbers(x) else None)
+    _note_gaps(other)
     return other
 
 
+def has_gaps(record: Any) -> bool:
+    """Whether it is a derivative, or stacked results, which have None for what the class makes."""
+    known = _with_gaps.get(id(record))
+    return known is not None and known() is record
+
+
+_with_gaps: dict[int, Any] = {}
+
+
+def _note_gaps(record: Any) -> None:
+    key = id(record)
+    with contextlib.suppress(TypeError):  # slots have no room for a reference
+        _with_gaps[key] = weakref.ref(record, lambda _: _with_gaps.pop(key, None))
+
+
 def check_alike(records: list[Any]) -> None:
-    """Raise a TypeError where what some records have besides their fields, and stays, differs."""
-    of_each = [_that_stays(record) for record in records]
+    """Raise a TypeError where what some records have besides their numbers, and stays, differs."""
+    of_each = [_static(record) | _that_stays(record) for record in records]
     for name in {name: None for stays in of_each for name in stays}:
         first = of_each[0].get(name)
         if any(name not in stays or not are_alike(stays[name], first) for stays in of_each):
             raise TypeError(
                 f"vmap stacks what is in the fields of {type(records[0]).__name__}, and its results have "
-                f"different {name}: make it a field that is given"
+                f"different {name}: make it a field that is given, and not static"
             )
 
 
@@ -192,6 +227,12 @@ def _that_stays(record: Any) -> dict[str, Any]:
     return _apart(record, of, _own(record, of), besides)[0] if besides else {}
 
 
+def _static(record: Any) -> dict[str, Any]:
+    """The fields that are no part of a tree."""
+    static = [field.name for field in dataclasses.fields(record) if field.metadata.get("static", False)]
+    return {name: getattr(record, name) for name in static if hasattr(record, name)}
+
+
 def _own(record: Any, of: _Class) -> dict[str, Any]:
     """The fields that it was given, as they are now."""
     return {name: getattr(record, name) for name in of.given if hasattr(record, name)}
@@ -210,21 +251,21 @@ def _besides(record: Any, of: _Class) -> dict[str, Any]:
 
 def _apart(
     record: Any, of: _Class, own: dict[str, Any], besides: dict[str, Any]
-) -> tuple[dict[str, Any], bool]:
-    """What stays as it is, and whether the rest is made of the fields."""
+) -> tuple[dict[str, Any], set[str], bool]:
+    """What stays as it is, what stays away, and whether the rest is made of the fields."""
     again = _made(record, own) if of.makes else None
     if of.makes and again is None:
         numbers = [name for name, x in besides.items() if has_numbers(x)]
         if numbers:
             raise _cannot_be_made_again(record, of, numbers)
-        has_gaps = any(x is None for x in besides.values())  # a derivative, or stacked results
-        return {name: x for name, x in besides.items() if x is not None}, has_gaps
+        is_made = has_gaps(record) and any(x is None for x in besides.values())
+        return {name: x for name, x in besides.items() if x is not None or not is_made}, set(), is_made
     makes = {} if again is None else _besides(again, of)
     others = _Others(record, of, own, again)
     stays = {}
     for name, x in besides.items():
         if name not in makes:
-            if _is_kept_for_later(record, name):
+            if _is_cached_property(record, name):
                 continue
             if has_numbers(x):
                 raise _cannot_be_made_again(record, of, [name])
@@ -232,17 +273,17 @@ def _apart(
         elif are_alike(x, makes[name], {(id(record), id(again)): (record, again)}):
             if of.arguments and others.is_made_of_fields(name):
                 others.check_arguments(name)
-            if not (has_numbers(x) or is_value(x) or others.is_made_of_fields(name)):
+            if not (has_arrays(x) or is_value(x) or others.is_made_of_fields(name)):
                 stays[name] = x  # it may have a state
-        elif x is None and has_numbers(makes[name]):
-            continue  # of a derivative, or of stacked results
-        elif _is_kept_for_later(record, name) and not others.is_made_of_fields(name):
-            pass
-        elif has_numbers(x) or has_numbers(makes[name]) or others.is_made_of_fields(name):
+        elif x is None:
+            if not (has_gaps(record) and has_numbers(makes[name])):
+                stays[name] = x
+        elif has_numbers(x) or others.is_made_of_fields(name):
             raise _cannot_be_made_again(record, of, [name])
         else:
             stays[name] = x
-    return stays, of.makes
+    away = set() if has_gaps(record) else makes.keys() - besides.keys()
+    return stays, away, of.makes
 
 
 class _Others:
@@ -253,7 +294,11 @@ class _Others:
 
     @functools.cached_property
     def _given(self) -> list[dict[str, Any]]:
-        return [{name: _moved(x, by) for name, x in self._own.items()} for by in MOVES]
+        return [
+            {name: _moved(x, by, of_integers) for name, x in self._own.items()}
+            for of_integers in (0, 1)
+            for by in MOVES
+        ]
 
     @functools.cached_property
     def _made(self) -> list[Any]:
@@ -299,24 +344,41 @@ class _Others:
 MOVES = ((1.0 + 2**-10, 2.0**-10), (0.73, 0.31), (-1.37, 0.83))
 
 
-def _moved(x: Any, by: tuple[float, float]) -> Any:
-    """Other numbers for those in x."""
+def _moved(x: Any, by: tuple[float, float], of_integers: int) -> Any:
+    """Other numbers for those in x; integers become larger by so much."""
     if is_number(x):
         plain = bare(x)
+        if plain.dtype.kind in "iu":
+            return (plain + np.asarray(of_integers, plain.dtype))[()]
         if plain.dtype.kind not in "fc":
             return x
         each = 1 + 0.3 * np.sin(1.7 * np.arange(plain.size)).reshape(plain.shape)
         moved = np.asarray(plain * by[0] + by[1] * each).astype(plain.dtype)[()]
         return moved if hasattr(x, "dtype") else type(x)(moved)
-    if type(x) in (tuple, list):
-        return type(x)(_moved(part, by) for part in x)
-    if type(x) is dict:
-        return {key: _moved(part, by) for key, part in x.items()}
-    if isinstance(x, tuple) and hasattr(x, "_make"):
-        return x._make(_moved(part, by) for part in x)
+    if type(x) is int:
+        return x + of_integers
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        made = _made(x, {name: _moved(y, by) for name, y in _own(x, _of_class(x)).items()})
+        own = _own(x, _of_class(x))
+        made = _made(x, {name: _moved(y, by, of_integers) for name, y in own.items()})
         return x if made is None else made
+    return _with_parts(x, lambda part: _moved(part, by, of_integers))
+
+
+def _copied(x: Any) -> Any:
+    """With copies of the arrays in it, to which a class may write."""
+    if is_number(x):
+        return x.copy() if hasattr(x, "copy") else x
+    return _with_parts(x, _copied)
+
+
+def _with_parts(x: Any, function: Callable[[Any], Any]) -> Any:
+    """A tuple, list or dict of what a function makes of its parts."""
+    if type(x) in (tuple, list):
+        return type(x)(map(function, x))
+    if type(x) is dict:
+        return {key: function(part) for key, part in x.items()}
+    if isinstance(x, tuple) and hasattr(x, "_make"):
+        return x._make(map(function, x))
     return x
 
 
@@ -324,13 +386,13 @@ def _made(record: Any, given: dict[str, Any]) -> Any:
     """What the class makes of these fields; None where it refuses them."""
     try:
         with np.errstate(all="ignore"):
-            return type(record)(**given)
+            return type(record)(**_copied(given))
     except Exception:
         return None
 
 
-def _is_kept_for_later(record: Any, name: str) -> bool:
-    return name.startswith("_") or isinstance(getattr(type(record), name, None), functools.cached_property)
+def _is_cached_property(record: Any, name: str) -> bool:
+    return isinstance(inspect.getattr_static(type(record), name, None), functools.cached_property)
 
 
 def _cannot_be_made_again(record: Any, of: _Class, names: list[str]) -> TypeError:
@@ -342,5 +404,6 @@ def _cannot_be_made_again(record: Any, of: _Class, names: list[str]) -> TypeErro
         )
     return TypeError(
         f"{name} has {several}, which is not what it makes of the fields that it has now, and may be made of "
-        f"them: of other numbers it cannot be made again; make {several} a field that is given, or a property"
+        f"them: of other numbers it cannot be made again; make {several} a field that is given, a property, "
+        f"or a functools.cached_property"
     )

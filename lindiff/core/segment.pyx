@@ -13,11 +13,11 @@ from lindiff.core.tally cimport Tally, begin_tally, current as current_tally, en
 from lindiff.core.variable cimport Variable, new_variable, value_of, watch_over
 from lindiff.kernels.sizes cimport COMPARED_NUMBERS, COMPARED_SUMS
 
-import dataclasses
 from types import ModuleType
 
 import numpy as np
 
+from lindiff.core.likeness import parts_held
 from lindiff.core.record import current_trace
 
 WITHOUT_VARIABLES = frozenset([float, int, bool, str, complex, np.float64, np.float32])
@@ -114,16 +114,13 @@ cdef list variables_anywhere(object returned):
 
 cdef object parts_of(object x):
     """What is in a container, or what an object has."""
-    if isinstance(x, (dict, tuple, list)):
-        attributes = getattr(x, "__dict__", None)
-        items = dict.values(x) if isinstance(x, dict) else x
-        return [*items, *attributes.values()] if attributes else items
+    if type(x) is tuple or type(x) is list:
+        return x
     if isinstance(x, (type, ModuleType)):
         return ()
     if isinstance(x, np.ndarray):
         return x.ravel() if x.dtype == object else ()
-    of_slots = dataclasses.fields(x) if dataclasses.is_dataclass(x) and not hasattr(x, "__dict__") else ()
-    return [*getattr(x, "__dict__", {}).values(), *(getattr(x, f.name, None) for f in of_slots)]
+    return parts_held(x) or ()
 
 
 cdef list results_of(object returned):
