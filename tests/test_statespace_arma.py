@@ -315,3 +315,28 @@ def test_roots_of_which_rounding_leaves_no_covariance(period):
             assert np.all(np.diagonal(model.initial_state_cov) >= 0)
     assert refusals
     assert all("unit circle" in said for said in refusals)
+
+
+@pytest.mark.parametrize("period", [4, 7, 12])
+@pytest.mark.parametrize("factor", [-0.9, 0.3, 0.6])
+def test_seasonal_factors_that_cancel(factor, period):
+    y = np.cumsum(np.random.default_rng(0).standard_normal(60))
+
+    def of_matrices(seasonal_ar, seasonal_ma, ar):
+        model = statespace.sarima(
+            ar, (), 1.0, difference=1, period=period, seasonal_ar=seasonal_ar, seasonal_ma=seasonal_ma
+        )
+        return statespace.loglikelihood(y, *model)
+
+    def of_process(seasonal_ar, seasonal_ma, ar):
+        model = statespace.sarima(
+            ar, (), 1.0, difference=1, period=period, seasonal_ar=seasonal_ar, seasonal_ma=seasonal_ma
+        )
+        return statespace.loglikelihood(y, model)
+
+    args = np.array([factor]), np.array([-factor]), np.array([0.8])
+    plain = statespace.loglikelihood(y, *statespace.sarima([0.8], (), 1.0, difference=1))
+    np.testing.assert_allclose(of_matrices(*args), plain, rtol=1e-12)
+    slopes = (ld.grad(f, argnums=(0, 1, 2))(*args) for f in (of_matrices, of_process))
+    for one, other in zip(*slopes, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)

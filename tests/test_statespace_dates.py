@@ -469,3 +469,21 @@ def test_columns_of_two_regressions_keep_their_names():
     model = regression(EXOG[["price"]]) + local_level(0.3) + regression(EXOG[["weather"]])
     assert [part.name for part in model.components] == ["regression", "level", "regression 2"]
     assert [state for part in model.components for state in part.states] == ["price", "level", "weather"]
+
+
+def test_rows_of_numbers_are_in_order_and_named_once():
+    model, y = local_level(0.5, 1.0), pd.Series(np.arange(6.0) ** 2, index=range(2000, 2006))
+    for wrong, says in (
+        (y[::-1], r"out of order: 2004 comes after 2005; write y.sort_index\(\), or y.reset_index"),
+        (y.iloc[[0, 2, 1]], "out of order: 2001 comes after 2002"),
+        (pd.concat([y, y[-1:]]), "the rows of y are doubled, 2005 first"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            Analysis(model, wrong)
+    found = fit(local_level, y.drop(2003), progress=False)
+    assert any("The rows of y are not evenly spaced" in note for note in found.notes)
+
+
+def test_names_of_states_are_different():
+    with pytest.raises(ValueError, match="more than one state of a has the same name"):
+        local_linear_trend(1.0, 1.0).named("a", "x", "x")

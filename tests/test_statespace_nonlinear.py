@@ -550,3 +550,34 @@ def test_states_that_are_not_finite(kind):
     says = r"the state predicted for step \d+, or its covariance, is not finite"
     with np.errstate(all="ignore"), pytest.raises(OverflowError, match=says):
         LIKELIHOODS[kind](np.full((12, 2), np.nan), *swinging()._replace(transition=moved))
+
+
+@dataclasses.dataclass(frozen=True)
+class Moved:
+    """Which equals others of its name, whatever their matrix."""
+
+    name: str
+    A: np.ndarray = dataclasses.field(compare=False)
+
+    def __call__(self, x):
+        return self.A @ x
+
+
+def test_functions_that_are_equal_are_not_the_same():
+    y = np.random.default_rng(0).standard_normal((12, 1))
+    rest = (lambda x: x[:1], 0.1 * np.eye(2), np.array([0.3]), np.zeros(2), np.eye(2))
+
+    def density(a):
+        A = np.concatenate([np.stack([a, a - a + 0.1]), np.array([0.0, 0.5])]).reshape(2, 2)
+        return statespace.extended_loglikelihood(y, Moved("car", A), *rest)
+
+    def exact(a):
+        A = np.concatenate([np.stack([a, a - a + 0.1]), np.array([0.0, 0.5])]).reshape(2, 2)
+        return statespace.loglikelihood(
+            y, A, np.eye(1, 2), 0.1 * np.eye(2), np.array([[0.3]]), np.zeros(2), np.eye(2)
+        )
+
+    for a in (0.3, 0.5, 0.9):
+        np.testing.assert_allclose(
+            ld.value_and_grad(density)(a), ld.value_and_grad(exact)(a), rtol=1e-10
+        )

@@ -67,9 +67,19 @@ def stationary_cov(ar: Any, ma: Any) -> Any:
     covariances, later = autocovariances(phi, theta)
     half = np.outer(phi, later - 0.5 * covariances[0] * phi)
     P = sums_along_diagonals(half + half.T + np.outer(theta, theta))
-    if np.any(np.diagonal(value(P), 0, -2, -1) < 0):
+    variances, rounding = np.diagonal(value(P)), _rounding(*map(value, (phi, theta, covariances[0], later)))
+    if np.any(variances < -rounding):
         raise ValueError(LOST)
+    nothing = variances <= rounding  # of factors that cancel
+    if np.any(nothing):
+        P = P - np.where(nothing[:, None] | nothing, value(P), 0.0)
     return P
+
+
+def _rounding(phi: Any, theta: Any, variance: Any, later: Any) -> Any:
+    """Of the variances of the states: of the terms that their sums are made of."""
+    terms = 2 * np.abs(phi) * (np.abs(later) + 0.5 * variance * np.abs(phi)) + theta**2
+    return 4 * len(phi) * np.finfo(terms.dtype).eps * np.cumsum(terms[::-1])[::-1]
 
 
 def states_of(ar: Any, ma: Any) -> tuple[Any, Any]:

@@ -53,6 +53,11 @@ def components_of(given: Sequence[Component], states: int) -> tuple[Component, .
         raise ValueError(
             f"Model: more than one component is called {', '.join(double)}; write model.named(…)"
         )
+    for component in given:
+        if len({*component.states}) < len(component.states):
+            raise ValueError(
+                f"Model: more than one state of {component.name} has the same name, {component.states}"
+            )
     return tuple(given)
 
 

@@ -18,6 +18,11 @@ NO_FREQUENCY = (
     "was built with these times"
 )
 
+UNEVEN = (
+    "The rows of y are not evenly spaced: forecasts are numbered, and every step counts the same unless the "
+    "model was built with these times"
+)
+
 
 class Labels(NamedTuple):
     """What rows and columns of data are called, and in what form the data came.
@@ -247,20 +252,22 @@ def _checked(rows: Any, name: str = "append") -> tuple[Any, tuple[str, ...]]:
 
     if isinstance(rows, pandas.MultiIndex):
         raise ValueError(f"{name}: y has an index of several levels; give one series of dates at a time")
-    if not isinstance(rows, (pandas.DatetimeIndex, pandas.PeriodIndex)):
+    are_dates = isinstance(rows, (pandas.DatetimeIndex, pandas.PeriodIndex))
+    if not are_dates and rows.dtype.kind not in "iufm":
         return rows, ()
-    if rows.hasnans:
+    what = "dates" if are_dates else "rows"
+    if are_dates and rows.hasnans:
         raise ValueError(f"{name}: the index of y has NaT, at row {int(np.flatnonzero(rows.isna())[0])}")
     if not rows.is_unique:
         raise ValueError(
-            f"{name}: the dates of y are doubled, {rows[rows.duplicated()][0]} first; write "
+            f"{name}: the {what} of y are doubled, {rows[rows.duplicated()][0]} first; write "
             f"y[~y.index.duplicated()], or take means by y.groupby(level=0).mean()"
         )
     if not rows.is_monotonic_increasing:
         place = int(np.flatnonzero(rows[1:] < rows[:-1])[0])
         raise ValueError(
-            f"{name}: the dates of y are out of order: {rows[place + 1]} comes after {rows[place]}; write "
-            f"y.sort_index()"
+            f"{name}: the {what} of y are out of order: {rows[place + 1]} comes after {rows[place]}; write "
+            f"y.sort_index(){'' if are_dates else ', or y.reset_index(drop=True) if they name no times'}"
         )
     if isinstance(rows, pandas.PeriodIndex):
         whole = pandas.period_range(rows[0], rows[-1], freq=rows.freq) if len(rows) else rows
@@ -270,9 +277,8 @@ def _checked(rows: Any, name: str = "append") -> tuple[Any, tuple[str, ...]]:
                 f"y.reindex(pandas.period_range(y.index[0], y.index[-1])), which has NaN for what is missing"
             )
         return rows, ()
-    if len(rows) > 2 and _frequency(rows) is None:
-        return rows, (NO_FREQUENCY,)
-    return rows, ()
+    is_even = _step(rows.to_numpy()) if not are_dates else _frequency(rows)
+    return rows, (NO_FREQUENCY if are_dates else UNEVEN,) if len(rows) > 2 and is_even is None else ()
 
 
 def _frequency(rows: Any) -> Any:

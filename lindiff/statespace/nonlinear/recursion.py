@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -185,8 +186,10 @@ class _Run:
     def _by(self, by: Any, m: Any, P: Any, start: int, stop: int) -> Any:
         given, is_masked = self.system.part(start, stop)
         functions = self.system.transition, self.system.observation
-        parts = *functions, by, self.gives, is_masked, self.system.inputs is not None
-        return (_program if self.remembers else _steps)(*parts)(m, P, *given)
+        parts = by, self.gives, is_masked, self.system.inputs is not None
+        if self.remembers:
+            return _program(*map(_Itself, functions), *parts)(m, P, *given)
+        return _steps(*functions, *parts)(m, P, *given)
 
 
 class _EarlierError(Exception):
@@ -204,10 +207,25 @@ def _are_finite(*arrays: Any) -> bool:
 # -- steps -------------------------------------------------------------------------------------------------
 
 
+class _Itself:
+    """A function that equals itself alone: an object may equal another one that has other numbers."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        is_method = isinstance(function, types.MethodType)
+        self._key = (id(function.__self__), id(function.__func__)) if is_method else id(function)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 @functools.lru_cache(maxsize=_REMEMBERED)
-def _program(*parts: Any) -> Any:
+def _program(transition: _Itself, observation: _Itself, *parts: Any) -> Any:
     """The same program for the same functions, so that it is recorded once."""
-    return Program(_steps(*parts))
+    return Program(_steps(transition.function, observation.function, *parts))
 
 
 def _steps(
