@@ -342,3 +342,37 @@ def test_searches_that_end_at_bounds():
         GaussianProcessRegressor(),
     ):
         model.fit(x, y)
+
+
+@pytest.mark.parametrize(("n", "d"), [(100, 150), (40, 80), (10, 30), (10, 27)])
+def test_evidence_of_more_columns_than_rows_is_at_its_maximum(n, d):
+    rng = np.random.default_rng(n + d)
+    X = rng.standard_normal((n, d))
+    f = X @ (rng.standard_normal(d) * (rng.random(d) < 0.3))
+    y = f + np.std(f) * rng.standard_normal(n)
+    found = BayesianLinearRegression(fit_intercept=False).fit(X, y)
+    values, V = np.linalg.eigh(X @ X.T)
+    squares = (V.T @ y) ** 2
+
+    def evidence(weights_var, noise_var):
+        variances = weights_var * values + noise_var
+        return -0.5 * np.sum(squares / variances + np.log(2 * np.pi * variances))
+
+    best = max(
+        evidence(weights_var, noise_var)
+        for weights_var in np.var(y) / d * np.exp(np.linspace(-12, 3, 60))
+        for noise_var in np.var(y) * np.exp(np.linspace(-15, 1, 60))
+    )
+    assert found.log_marginal_likelihood_value_ > best - 1e-6
+    at = evidence(1 / found.lambda_, 1 / found.alpha_)
+    np.testing.assert_allclose(found.log_marginal_likelihood_value_, at, rtol=1e-9)
+
+
+def test_linear_regressions_deviations_have_that_of_the_intercept():
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((6, 2)), rng.standard_normal((3, 2))
+    found = BayesianLinearRegression().fit(X, X @ np.ones(2) + 3 + 0.5 * rng.standard_normal(6))
+    design, at = (np.column_stack([np.ones(len(x)), x]) for x in (X, new))
+    precision = found.alpha_ * design.T @ design + np.diag([0.0, found.lambda_, found.lambda_])
+    variances = np.einsum("ij,jk,ik->i", at, np.linalg.inv(precision), at) + 1 / found.alpha_
+    np.testing.assert_allclose(found.predict(new, return_std=True)[1], np.sqrt(variances), rtol=1e-9)

@@ -53,10 +53,10 @@ __all__ = [
 # What is added to diagonals by default, in units of the targets where the kernel has those, too.
 JITTER = 1e-10
 
-# Of the evidence of linear regression: values of each variance that are looked at, and how many of the best
-# pairs are starts of searches.
-GRID = 8
-STARTS = 3
+# Of the evidence of linear regression: ratios of variances that are looked at, and how far beyond the sizes of
+# columns their logarithms go.
+GRID = 256
+FAR = 30.0
 
 
 class _OfKernel(BaseEstimator):
@@ -710,21 +710,25 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         with np.errstate(over="ignore", under="ignore", divide="ignore"):
             self.sigma_ = sigma * (of_y / of_X) ** 2
             self.alpha_, self.lambda_ = (1 / of_y) ** 2 / noise_var, (of_X / of_y) ** 2 / weights_var
-        of_units = float(evidence(np.log([weights_var, noise_var])))
+        of_units = evidence(weights_var, noise_var)
         self.log_marginal_likelihood_value_ = of_units - evidence.count * float(np.log(of_y))
-        self._center, self._units = center, (of_X, of_y, sigma, noise_var)
+        errors_var = noise_var * (1 + (1 / len(y) if self.fit_intercept else 0))  # and of the intercept
+        self._center, self._units = center, (of_X, of_y, sigma, errors_var)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Expected targets (m,), and with `return_std` their standard deviations, noise included."""
+        """Expected targets (m,), and with `return_std` their standard deviations, noise included.
+
+        Those of scikit-learn's `BayesianRidge` leave out that of the intercept.
+        """
         check_is_fitted(self)
         X = validate_data(self, unmasked("points", X), reset=False, dtype=np.float64)
         mean = product(X, self.coef_) + self.intercept_
         if not return_std:
             return mean
-        of_X, of_y, sigma, noise_var = self._units
+        of_X, of_y, sigma, errors_var = self._units
         about = (X - self._center) / of_X
-        return mean, of_y * np.sqrt(np.sum(product(about, sigma) * about, axis=1) + noise_var)
+        return mean, of_y * np.sqrt(np.sum(product(about, sigma) * about, axis=1) + errors_var)
 
 
 class _Evidence:
@@ -735,33 +739,44 @@ class _Evidence:
         self.rest = max(float(y @ y - projected @ projected), 0.0)  # of y outside of X's range
         self.scale = float(np.mean(y * y)) or 1.0
 
-    def __call__(self, logs: Any) -> Any:
-        weights_var, noise_var = np.exp(logs[0]), np.exp(logs[1])
+    def __call__(self, weights_var: float, noise_var: float) -> float:
         variances = weights_var * self.singular**2 + noise_var
         beside = self.count - len(self.singular)
         squares = np.sum(self.projected**2 / variances) + self.rest / noise_var
         logs_of = np.sum(np.log(variances)) + beside * np.log(noise_var) + self.count * np.log(2 * np.pi)
-        return -0.5 * (squares + logs_of)
+        return float(-0.5 * (squares + logs_of))
 
-    def maximum(self) -> Any:
-        """Variances of the weights and of the noise."""
-        of_targets = np.log(self.scale)
-        sizes = self.singular[self.singular > 0] ** 2 / max(self.count, 1)
-        sizes = np.log(sizes) if len(sizes) else np.zeros(1)
-        of_weights = of_targets - sizes.max() - 30, of_targets - sizes.min() + 30
-        bounds = [of_weights, (of_targets - 30, of_targets + 30)]
-        # columns of other scales may each have a maximum of their own
-        starts = [
-            np.array([of_targets - size, of_targets - noise])
-            for size in np.linspace(sizes.min(), sizes.max(), GRID)
-            for noise in np.linspace(0, 20, GRID)
-        ]
-        of_logs = value_and_grad(lambda logs: -self(logs))
-        found = [
-            scipy.optimize.minimize(of_logs, start, jac=True, method="L-BFGS-B", bounds=bounds)
-            for start in sorted(starts, key=self, reverse=True)[:STARTS]
-        ]
-        return np.exp(min(found, key=lambda one: one.fun).x)
+    def _noise_at(self, ratio: float) -> float:
+        """The best variance of the noise for weights with `ratio` times it: the mean of all squares."""
+        squares = np.sum(self.projected**2 / (1 + ratio * self.singular**2)) + self.rest
+        return float(np.clip(squares / max(self.count, 1), *(self.scale * np.exp([-FAR, FAR]))))
+
+    def _missing(self, log_ratio: float) -> float:
+        """Minus the evidence at the best variances of this ratio."""
+        noise_var = self._noise_at(np.exp(log_ratio))
+        return -self(np.exp(log_ratio) * noise_var, noise_var)
+
+    def maximum(self) -> tuple[float, float]:
+        """Variances of the weights and of the noise.
+
+        Columns of other scales, and noise that may be none, each may have a maximum of their own: all that a
+        grid shows are looked at.
+        """
+        sizes = 2 * np.log(self.singular[self.singular > 0])
+        sizes = sizes if len(sizes) else np.zeros(1)
+        grid = np.linspace(-sizes.max() - FAR, FAR - sizes.min(), GRID)
+        heights = np.array([self._missing(log_ratio) for log_ratio in grid])
+        padded = np.concatenate([[np.inf], heights, [np.inf]])
+        found = []
+        for k in np.flatnonzero((heights <= padded[:-2]) & (heights < padded[2:])):
+            between = grid[max(k - 1, 0)], grid[min(k + 1, GRID - 1)]
+            one = scipy.optimize.minimize_scalar(
+                self._missing, bounds=between, method="bounded", options={"xatol": 1e-9}
+            )
+            found += [(heights[k], grid[k]), (one.fun, one.x)]
+        ratio = float(np.exp(min(found)[1]))
+        noise_var = self._noise_at(ratio)
+        return ratio * noise_var, noise_var
 
 
 def _by_optimizer(estimator: Any, log_likelihood: Callable[[Kernel], Any], kernel: Kernel) -> Kernel:
