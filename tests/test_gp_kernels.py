@@ -574,3 +574,34 @@ def test_what_is_no_covariance_function():
 
     with pytest.raises(ValueError, match=r"variances gives shape \(3, 1\) for 3 points"):
         InColumns().diag(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("columns", [2, 40])
+@pytest.mark.parametrize("size", [1e8, 1e12, 1e16, 1e20])
+def test_points_far_off_leave_the_others_as_they_are(size, columns):
+    X = np.random.default_rng(0).standard_normal((20, columns))
+    far = X.copy()
+    far[0, 1] = size
+    scales = np.linspace(1.0, 2.0, columns) * columns**0.5
+    for make in (
+        lambda s: kernels.RBF(s),
+        lambda s: kernels.Matern(s, nu=2.5),
+        lambda s: kernels.ExpSineSquared(2.0, 3.0 * s),
+        lambda s: kernels.SpectralMixture(np.ones(1), 0.1 / s[None], 1 / s[None]),
+    ):
+
+        def others(s, points, make=make):
+            return make(s)(points)[1:, 1:]
+
+        np.testing.assert_allclose(others(scales, far), others(scales, X), rtol=0, atol=1e-14)
+        slopes = (ld.grad(lambda s, p=p: np.sum(others(s, p) ** 2))(scales) for p in (far, X))
+        np.testing.assert_allclose(*slopes, rtol=1e-9, atol=1e-12)
+
+
+def test_points_that_are_not_finite_spoil_their_own_covariances_alone():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    for wrong in (np.inf, np.nan):
+        Z = X[:5].copy()
+        Z[2, 1] = wrong
+        K = kernels.RBF(np.array([1.0, 2.0]))(X, Z)
+        assert np.isfinite(np.delete(K, 2, axis=1)).all()

@@ -22,11 +22,13 @@ MANY_COLUMNS = 32  # from which on products of matrices take more time than the 
 
 
 def about_center(F: Any, G: Any) -> tuple[Any, Any]:
-    """Points about a centre of theirs, on which a function of differences does not depend.
+    """Points about the median of each column, on which a function of differences does not depend.
 
-    Far from zero the derivative by a scale would be one of large numbers that cancel.
+    Far from zero the derivative by a scale would be one of large numbers that cancel.  A few that are farther
+    off, or not finite, do not move it.
     """
-    center = np.mean(value(G), axis=0) if len(G) else 0.0
+    middle = len(G) // 2
+    center = np.partition(value(G), middle, axis=0)[middle] if len(G) else 0.0
     return F - center, G - center
 
 

@@ -531,7 +531,7 @@ def scaled_squared_distances(X, Z, scale):
     -------
     R : (n, m) ndarray
     points : (n + m, d) ndarray
-        Those of X and Z about the mean of Z, scaled.
+        Those of X and Z about the middle of Z, scaled.
     norms : (n + m,) ndarray
         The squares of their lengths.
 
@@ -550,7 +550,8 @@ def scaled_squared_distances(X, Z, scale):
     X, Z, scale = alike((X, Z, scale))
     R, points = matrix_like(len(X), len(Z), X), matrix_like(len(X) + len(Z), X.shape[1], X)
     norms = np.empty(len(points), X.dtype)
-    center = Z.mean(axis=0) if len(Z) else scale
+    some = Z[:: max(len(Z) // 8, 1)]   # the median of all would take longer than the products
+    center = np.partition(some, len(some) // 2, axis=0)[len(some) // 2] if len(Z) else scale
     if X.dtype == np.float32:
         multiply_scaled[float](X, Z, center, 1 / scale, points, norms, R, 0)
     else:
