@@ -413,3 +413,31 @@ def test_masks_series_and_negative_noise():
         assert found == gp.log_marginal_likelihood(RBF(), X, y, 0.1, means.to_numpy())
     with pytest.raises(ValueError, match="noise is a variance, and not negative"):
         gp.condition(RBF(), X, y, 0.1).std(X, noise=-5.0)
+
+
+def test_variances_below_zero_are_refused_everywhere():
+    X, y, Z = np.linspace(0.0, 3.0, 8), np.ones(8), np.linspace(0.0, 3.0, 3)
+    noisy = gp.kernels.Matern(nu=0.5) + gp.kernels.WhiteKernel(1.0)
+    for call in (
+        lambda: gp.sparse_bound(noisy, X, y, Z, -0.1),
+        lambda: gp.fitc_log_likelihood(noisy, X, y, Z, -0.1),
+        lambda: gp.condition_sparse(noisy, X, y, Z, -0.1),
+        lambda: gp.state_space(noisy, X, -0.1),
+    ):
+        with pytest.raises(ValueError, match="noise_var is a variance, and not negative"):
+            call()
+    with pytest.raises(ValueError, match="constant_value is a variance, and not negative"):
+        gp.log_marginal_likelihood(gp.kernels.ConstantKernel(-0.1) * noisy, X, y)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_points_of_objects_and_matrices():
+    X, y = np.array([[0.0], [1.0], [2.5]]), np.array([0.0, 0.5, 1.0])
+    plain = gp.condition(gp.kernels.RBF(), X, y, 0.1)
+    for other in (X.astype(object), np.asmatrix(X)):
+        np.testing.assert_array_equal(gp.condition(gp.kernels.RBF(), other, y, 0.1).mean(X), plain.mean(X))
+    square = np.eye(3) + X
+    np.testing.assert_array_equal(
+        gp.log_marginal_likelihood(gp.kernels.RBF(), X, np.asmatrix(square), 0.1),
+        gp.log_marginal_likelihood(gp.kernels.RBF(), X, square, 0.1),
+    )

@@ -243,3 +243,16 @@ def test_second_derivatives_of_expected_log_densities_by_probit(mean, std, expec
 
     second = ld.hessian(lambda var: density(np.reshape(var, (1,))))(float(std) ** 2)
     np.testing.assert_allclose(second, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("residual", [1e4, 1e7, 1e9, 1e15])
+def test_outliers_of_students_t_are_as_far_as_they_are(residual):
+    """From some scales on the expectation is the density's value: it is straight in log |residual|."""
+
+    def expected(log_scale):
+        likelihood = gp.StudentT(np.exp(log_scale), 4.0)
+        return likelihood.expected_log_density(np.zeros(1), np.ones(1), np.array([residual]))[0]
+
+    value, slope = ld.value_and_grad(expected)(0.0)
+    np.testing.assert_allclose(value, scipy.stats.t.logpdf(residual, 4.0), atol=3 / residual**2, rtol=1e-10)
+    np.testing.assert_allclose(slope, 4.0, atol=20 / residual**2, rtol=1e-9)

@@ -578,6 +578,4 @@ def test_functions_that_are_equal_are_not_the_same():
         )
 
     for a in (0.3, 0.5, 0.9):
-        np.testing.assert_allclose(
-            ld.value_and_grad(density)(a), ld.value_and_grad(exact)(a), rtol=1e-10
-        )
+        np.testing.assert_allclose(ld.value_and_grad(density)(a), ld.value_and_grad(exact)(a), rtol=1e-10)

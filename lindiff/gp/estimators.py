@@ -53,8 +53,8 @@ __all__ = [
 # What is added to diagonals by default, in units of the targets where the kernel has those, too.
 JITTER = 1e-10
 
-# Of the evidence of linear regression: ratios of variances that are looked at, and how far beyond those of the
-# columns' sizes their logarithms go.
+# Of the evidence of linear regression: ratios of variances that are looked at, and how far beyond what the
+# sizes of columns say their logarithms go.
 GRID = 256
 FAR = 30.0
 

@@ -26,11 +26,20 @@ WEIGHTS = WEIGHTS / ROOT_TWO_PI
 LOGISTIC_NODES = np.linspace(-72, 72, 289)
 LOGISTIC_WEIGHTS = 0.125 / np.cosh(0.5 * LOGISTIC_NODES) ** 2
 
-# Of ∫ exp(-t) g(t) dt / t, by a trapezoidal sum over log t whose error is exp(-π² / 0.3); what is below the
-# first node is that of a g proportional to t.
-FRULLANI_NODES = np.exp(0.3 * np.arange(-120, 13))
-FRULLANI_WEIGHTS = 0.3 * np.exp(-FRULLANI_NODES)
-FRULLANI_WEIGHTS[0] += 0.3 / np.expm1(0.3)
+
+def _frullani(count: int) -> tuple[Any, Any]:
+    """Of ∫ exp(-t) g(t) dt / t, by a trapezoidal sum over log t whose error is exp(-π² / 0.3).
+
+    There are so many nodes below 1; what is below the first one is that of a g proportional to t.
+    """
+    nodes = np.exp(0.3 * np.arange(-count, 13))
+    weights = 0.3 * np.exp(-nodes)
+    weights[0] += 0.3 / np.expm1(0.3)
+    return nodes, weights
+
+
+FRULLANI = _frullani(120)
+FRULLANI_WIDE = _frullani(400)  # for squares from 1e10 to 1e40
 
 WIDE = 1.0  # standard deviation of f from which on it is the logistic distribution that is summed over
 
@@ -360,11 +369,13 @@ def _expected_log1p(square: Any, var: Any) -> Any:
 
     ``log(1 + u²) = ∫ exp(-t) (1 - exp(-t u²)) dt / t``, and of normal u the latter has an expectation.
     """
-    t = _beside(square, FRULLANI_NODES)
+    is_wide = np.any(value(square) + value(var) > 1e10)
+    nodes, weights = FRULLANI_WIDE if is_wide else FRULLANI
+    t = _beside(square, nodes)
     square, var = square[..., None], var[..., None]
     spread = 1 + 2 * t * var
     at_nodes = -np.expm1(-0.5 * np.log(spread) - t * square / spread)
-    return np.sum(at_nodes * _beside(square, FRULLANI_WEIGHTS), axis=-1)
+    return np.sum(at_nodes * _beside(square, weights), axis=-1)
 
 
 def noise_of(likelihood: Likelihood) -> Any:

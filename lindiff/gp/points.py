@@ -53,6 +53,8 @@ def as_observations(y: Any) -> Any:
 def _as_real(what: str, x: Any) -> Any:
     """An array of float32 or float64; integers, objects and numbers of other precisions become float64."""
     x = as_array(unmasked(what, x.to_numpy() if hasattr(x, "to_numpy") else x))
+    if isinstance(x, np.matrix):  # whose products are others
+        x = np.asarray(x)
     if not isinstance(x.dtype, np.dtype):
         raise TypeError(f"{what} are an array of NumPy's or CuPy's, not of {type(x).__module__}")
     if x.dtype.kind == "c":

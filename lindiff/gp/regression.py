@@ -136,7 +136,8 @@ def condition(kernel: Kernel, X: Any, y: Any, noise_var: Any = 0.0, mean: Any = 
     >>> posterior.mean(np.array([0.5])).round(3), posterior.std(np.array([0.5])).round(3)
     (array([0.43]), array([0.134]))
     """
-    X, y = own(as_points(X)), residuals("condition", X, y, None)
+    X = own(as_points(X))
+    y = residuals("condition", X, y, None)
     r = y - mean_at("condition", X, y, mean)
     K, noise = kernel.smooth(X)
     noise = noise + known_noise(noise_var, len(X))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.gp.kernels import ConstantKernel, Kernel, Matern, Product, Sum, WhiteKernel
+from lindiff.gp.regression import known_noise
 from lindiff.statespace import Model, from_kernel
 
 __all__ = ["state_space"]
@@ -52,7 +53,7 @@ def state_space(kernel: Kernel, times: Any, noise_var: Any = 0.0) -> Model:
     >>> print(statespace.loglikelihood(y, *model).round(8), gp.log_marginal_likelihood(kernel, t, y).round(8))
     -3.43848653 -3.43848653
     """
-    smooth, noise = [], noise_var
+    smooth, noise = [], known_noise(noise_var, np.size(times))
     for variance, part in _parts(kernel, 1.0):
         if isinstance(part, WhiteKernel):
             noise = noise + variance * part.noise_level

@@ -14,7 +14,7 @@ from lindiff.gp.jitter import with_jitter
 from lindiff.gp.kernels.base import Kernel
 from lindiff.gp.points import as_points, own
 from lindiff.gp.posteriors import LatentPosterior
-from lindiff.gp.regression import residuals
+from lindiff.gp.regression import known_noise, residuals
 from lindiff.gp.titsias import bound
 from lindiff.kernels.matmul import product
 from lindiff.linalg import potrf, sumlogdiag, syrk, trsm
@@ -89,7 +89,7 @@ def _arguments(name: str, kernel: Kernel, X: Any, y: Any, Z: Any, noise_var: Any
     X = as_points(X)
     Z, y = as_points(Z, like=X), residuals(name, X, y, mean)
     F = kernel.features(X)
-    s = noise_var + kernel.noise(F)
+    s = known_noise(noise_var, len(X)) + kernel.noise(F)
     if np.ndim(s):
         raise ValueError(f"{name}: the noise differs between observations; here it is a number")
     if not value(s) > 0:

@@ -74,9 +74,14 @@ def evenly_spaced_log_likelihood(
         raise ValueError(f"{name}: points of one dimension and a vector y, got {X.shape} and {r.shape}")
     if not len(X):
         raise ValueError(f"{name}: there are no points")
-    steps, rounding = np.diff(value(X)[:, 0]), 4 * np.finfo(X.dtype).eps * np.max(np.abs(value(X)))
-    if steps.size and not np.allclose(steps, np.mean(steps), rtol=1e-6, atol=rounding):
-        raise ValueError(f"{name}: points are not equally spaced; write log_marginal_likelihood")
+    steps = np.diff(value(X)[:, 0])
+    if steps.size:
+        step, rounding = np.mean(steps), 4 * np.finfo(X.dtype).eps * np.max(np.abs(value(X)))
+        if not np.allclose(steps, step, rtol=1e-6, atol=min(rounding, 0.01 * abs(step))):
+            raise ValueError(
+                f"{name}: points are not equally spaced; write log_marginal_likelihood, or, where an offset "
+                f"leaves them no digits, give them without it"
+            )
     noise = known_noise(noise_var, len(X)) + kernel.noise(kernel.features(X[:1]))
     if np.ndim(noise) and np.shape(noise) != (1,):
         raise ValueError(f"{name}: the noise differs between observations; write log_marginal_likelihood")

@@ -180,8 +180,8 @@ def natural_step(bound: Any, m: Any, R: Any, rate: float = 1.0) -> tuple[Any, An
     becomes larger is not looked at, and of a likelihood that is not concave needs small rates.  3U³ flops
     and a gradient of the bound.
     """
-    if not rate > 0:
-        raise ValueError(f"natural_step: rate is greater than 0, got {rate}")
+    if not 0 < rate < np.inf:
+        raise ValueError(f"natural_step: rate is greater than 0, and finite: got {rate}")
     R = np.tril(R)
     S = product(R, np.swapaxes(R, -1, -2))
 

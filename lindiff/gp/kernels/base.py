@@ -221,6 +221,11 @@ class ConstantKernel(Kernel):
     constant_value_bounds: Bounds = field(default=BOUNDS, metadata=STATIC)
 
     def features(self, X: Any) -> Any:
+        if np.any(np.less(value(self.constant_value), 0)):
+            raise ValueError(
+                f"ConstantKernel: constant_value is a variance, and not negative: got "
+                f"{value(self.constant_value)}"
+            )
         return X[:, :0]
 
     def between(self, F: Any, G: Any) -> Any:
