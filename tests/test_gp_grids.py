@@ -155,7 +155,7 @@ def test_evenly_spaced_noise_is_not_negative():
 
 def test_points_that_are_not_equally_spaced_to_their_digits():
     dates = (2459000.0 + np.cumsum([0.25, 0.5, 1.0, 0.25, 1.25])).astype(np.float32)
-    with pytest.raises(ValueError, match="not equally spaced; .* where an offset leaves them no digits"):
+    with pytest.raises(ValueError, match=r"not equally spaced; .* where an offset leaves them no digits"):
         gp.evenly_spaced_log_likelihood(gp.kernels.RBF(), dates, np.ones(5), 0.1)
     even = np.linspace(0.0, 10.0, 300, dtype=np.float32)
     assert np.isfinite(gp.evenly_spaced_log_likelihood(gp.kernels.RBF(), even, np.sin(even), 0.1))

@@ -232,17 +232,17 @@ def test_what_is_surely_stationary(ar):
 def test_the_filter_alone():
     rng = np.random.default_rng(2)
     y, phi, gain = rng.standard_normal(30), np.array([0.5, -0.2, 0.1]), np.array([0.6, -0.1, 0.05])
-    sweep = ArmaFilter(y, phi, gain, 2.0, True)
+    sweep = ArmaFilter(y, phi, gain, 2.0, 0.5, True)
     bars = sweep.pull(1.0)
     move = [rng.standard_normal(x.shape) for x in (y, phi, gain)]
 
     def value(h):
-        return ArmaFilter(*(x + h * m for x, m in zip((y, phi, gain), move, strict=True)), 2.0 + h).value
+        return ArmaFilter(*(x + h * m for x, m in zip((y, phi, gain), move, strict=True)), 2.0 + h, 0.5).value
 
     tangent = sum(np.sum(b * m) for b, m in zip(bars[:3], move, strict=True)) + bars[3]
     assert (value(1e-6) - value(-1e-6)) / 2e-6 == pytest.approx(tangent, rel=1e-7)
-    assert ArmaFilter(y, phi, np.array([1.0, 0.0, 0.0]), 2.0).value is None
-    assert ArmaFilter(y, phi, gain, -1.0).value is None
+    assert ArmaFilter(y, phi, np.array([1.0, 0.0, 0.0]), 2.0, 0.5).value is None
+    assert ArmaFilter(y, phi, gain, -1.0, 0.5).value is None
 
 
 def test_seasonal_roots_near_the_unit_circle():
@@ -340,3 +340,32 @@ def test_seasonal_factors_that_cancel(factor, period):
     slopes = (ld.grad(f, argnums=(0, 1, 2))(*args) for f in (of_matrices, of_process))
     for one, other in zip(*slopes, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("ar", "ma"), [(1 - 1e-9, -0.99), (1 - 1e-7, -0.99), (1 - 1e-6, -0.999), (0.999, 0.4)]
+)
+def test_likelihoods_near_a_unit_root_have_their_digits(ar, ma):
+    y = np.cumsum(np.random.default_rng(3).standard_normal(300))
+
+    def of_process(ar, ma):
+        return statespace.loglikelihood(y, statespace.arma(ar[None], ma[None], 1.3))
+
+    def exact(phi, theta):
+        """Of differences to the last digit: x = (y, θ e), 1 - φ² = (1 - φ) (1 + φ)."""
+        mean, other, total = 0.0, 0.0, 0.0
+        left = (1 - phi) * (1 + phi)
+        P = 1.3 * ((phi + theta) ** 2 + left) / left
+        p = 1.3 * theta**2 - (1.3 * theta) ** 2 / P  # of the second state, once y is known
+        for i, observed in enumerate(y):
+            error = observed - mean
+            total -= 0.5 * (np.log(2 * np.pi * P) + error**2 / P)
+            other = 1.3 * theta / P * error  # what is known of θ e
+            mean, P = phi * observed + other, 1.3 + (p if i == 0 else 1.3 * theta**2 * (1 - 1.3 / P))
+        return total
+
+    args = np.array(ar), np.array(ma)
+    found, slopes = ld.value_and_grad(of_process, argnums=(0, 1))(*args)
+    value, expected = ld.value_and_grad(exact, argnums=(0, 1))(*args)
+    np.testing.assert_allclose(found, value, rtol=1e-10)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-6)

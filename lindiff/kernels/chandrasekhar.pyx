@@ -27,9 +27,11 @@ cdef double LEAST = 1e-6
 # The covariance is at rest where ω has nothing larger.
 cdef double REST = 1e-14
 
-# Where a first gain that is nudged by so much changes a variance by more than MOST, too many digits are lost:
-# so do moving averages answer rounding that have several roots near the same place of the unit circle.
+# Where a first gain that is nudged by so much, or by the rounding that autocovariances have near a unit
+# root, changes a variance by more than MOST, too many digits are lost: so do moving averages answer rounding
+# that have several roots near the same place of the unit circle.
 cdef double NUDGE = 1e-13
+cdef double ROUNDING = 1e-15
 cdef double MOST = 1e-8
 
 # Coefficients that leave less than this of the variance may be those of a process with a unit root.
@@ -68,6 +70,8 @@ cdef class ArmaFilter:
         The column of the transition, and the first gain k.
     variance : float
         Of the first prediction, F.
+    innovation : float
+        What the autoregression leaves of a variance: :func:`unexplained`.
     whole : bool
         Whether all is kept that `pull` needs, 2n + 3 numbers a step.
 
@@ -85,7 +89,7 @@ cdef class ArmaFilter:
     --------
     >>> import numpy as np
     >>> y, phi = np.array([1.0, 0.5, 0.0]), np.array([0.5])
-    >>> print(round(ArmaFilter(y, phi, phi, 4 / 3).value, 6))   # y' = 0.5 y + e, from its stationary start
+    >>> print(round(ArmaFilter(y, phi, phi, 4 / 3, 3 / 4).value, 6))   # y' = 0.5 y + e, stationary
     -0.550091
     """
 
@@ -93,13 +97,15 @@ cdef class ArmaFilter:
     cdef Py_ssize_t n, T, turns   # steps before the covariance is at rest
     cdef bint whole
     cdef cnp.ndarray y, phi, gain, gains, moves, scalars
-    cdef double variance
+    cdef double variance, nudge
 
-    def __init__(self, cnp.ndarray y, cnp.ndarray phi, cnp.ndarray gain, double variance, bint whole=False):
+    def __init__(self, cnp.ndarray y, cnp.ndarray phi, cnp.ndarray gain, double variance, double innovation,
+                 bint whole=False):
         cdef cnp.ndarray room = np.zeros(5 * phi.shape[0])
         cdef double found
         self.n, self.T, self.whole = phi.shape[0], y.shape[0], whole
         self.y, self.phi, self.gain, self.variance = y, phi, gain, variance
+        self.nudge = max(NUDGE, ROUNDING / max(innovation, ROUNDING))
         if whole:
             self.gains, self.moves = np.empty((self.T, self.n)), np.empty((self.T, self.n))
             self.scalars = np.empty((3, self.T))
@@ -124,7 +130,7 @@ cdef class ArmaFilter:
         memcpy(k, numbers(self.gain), n * sizeof(double))
         memcpy(w, k, n * sizeof(double))
         for i in range(n):
-            beside[i] = k[i] * (1 + (NUDGE if i % 2 else -NUDGE))
+            beside[i] = k[i] * (1 + (self.nudge if i % 2 else -self.nudge))
         memcpy(moved, beside, n * sizeof(double))
         self.turns = T
         for t in range(T):
@@ -229,6 +235,50 @@ cdef void turn_back(Py_ssize_t n, const double *phi, const double *later, const 
     w_bar[0] = zeta_bar
 
 
+def unexplained(cnp.ndarray ar):
+    """What ``y_t = Σ ar_i y_{t-i} + e_t`` leaves of its variance to e.
+
+    ``Π (1 - π²)`` of the partial autocorrelations π.
+
+    Parameters
+    ----------
+    ar : (p,) array of float64
+        C-contiguous.
+
+    Returns
+    -------
+    float
+        0 where the process is not stationary.
+
+    Notes
+    -----
+    Levinson's recursion downwards, p² multiplications: Barndorff-Nielsen & Schou (1973), Journal of
+    Multivariate Analysis 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unexplained(np.array([0.5])), unexplained(np.array([0.5, 0.6]))
+    (0.75, 0.0)
+    """
+    cdef Py_ssize_t p = ar.shape[0], i
+    cdef cnp.ndarray room = ar.copy()
+    cdef double *a = numbers(room)
+    cdef double part, left, all_left = 1, x
+    while p:
+        p -= 1
+        part = a[p]
+        left = 1 - part * part
+        if not left > 0:
+            return 0.0
+        all_left *= left
+        for i in range((p + 1) // 2):
+            x = a[i]
+            a[i] = (x + part * a[p - 1 - i]) / left
+            a[p - 1 - i] = (a[p - 1 - i] + part * x) / left if p - 1 - i != i else a[i]
+    return all_left
+
+
 def is_surely_stationary(cnp.ndarray ar):
     """Whether ``y_t = Σ ar_i y_{t-i} + e_t`` surely has a stationary distribution.
 
@@ -240,13 +290,8 @@ def is_surely_stationary(cnp.ndarray ar):
     Returns
     -------
     bool
-        True if no partial autocorrelation has size 1, and their ``Π (1 - π²)`` is not small.  False is no
-        answer.
-
-    Notes
-    -----
-    Levinson's recursion downwards, p² multiplications: Barndorff-Nielsen & Schou (1973), Journal of
-    Multivariate Analysis 3.
+        True if no partial autocorrelation has size 1, and what is :func:`unexplained` is not small.  False is
+        no answer.
 
     Examples
     --------
@@ -254,19 +299,4 @@ def is_surely_stationary(cnp.ndarray ar):
     >>> is_surely_stationary(np.array([1.2, -0.5])), is_surely_stationary(np.array([0.5, 0.6]))
     (True, False)
     """
-    cdef Py_ssize_t p = ar.shape[0], i
-    cdef cnp.ndarray room = ar.copy()
-    cdef double *a = numbers(room)
-    cdef double part, left, all_left = 1, x
-    while p:
-        p -= 1
-        part = a[p]
-        left = 1 - part * part
-        all_left *= left
-        if not (left > 0 and all_left > SURE):
-            return False
-        for i in range((p + 1) // 2):
-            x = a[i]
-            a[i] = (x + part * a[p - 1 - i]) / left
-            a[p - 1 - i] = (a[p - 1 - i] + part * x) / left if p - 1 - i != i else a[i]
-    return True
+    return bool(unexplained(ar) > SURE)

@@ -14,7 +14,7 @@ import numpy as np
 from lindiff.core.differential import Differential
 from lindiff.core.registry import rule
 from lindiff.core.variable import value
-from lindiff.kernels.chandrasekhar import ArmaFilter
+from lindiff.kernels.chandrasekhar import ArmaFilter, unexplained
 from lindiff.kernels.conditions import has_nan
 from lindiff.linalg.gaussian import LOG_TWO_PI
 from lindiff.statespace.autocovariances import first_prediction
@@ -59,7 +59,7 @@ def arma_loglikelihood(
         return None
     if not is_plain(*arrays):
         return _loglikelihood(*arrays, general=general)
-    sweep, _ = _filtered(y, first_prediction(ar, ma), innovation_var, whole=False)
+    sweep, _ = _filtered(y, first_prediction(ar, ma), ar, innovation_var, whole=False)
     return general(*arrays) if sweep.value is None else _density(sweep, y)
 
 
@@ -69,7 +69,7 @@ def _loglikelihood(y: Any, ar: Any, ma: Any, innovation_var: Any, *, general: Ca
     sweep = None
     if is_plain(*arrays):
         start, pull_start = vjp(first_prediction, ar, ma)
-        sweep, variance = _filtered(y, start, innovation_var, whole=True)
+        sweep, variance = _filtered(y, start, ar, innovation_var, whole=True)
         sweep = None if sweep.value is None else sweep
     result = general(*arrays) if sweep is None else _density(sweep, y)
 
@@ -86,11 +86,12 @@ def _loglikelihood(y: Any, ar: Any, ma: Any, innovation_var: Any, *, general: Ca
     return result, Differential(pushforward, pullback, selective=True)
 
 
-def _filtered(y: Any, start: Any, innovation_var: Any, whole: bool) -> tuple[ArmaFilter, Any]:
+def _filtered(y: Any, start: Any, ar: Any, innovation_var: Any, whole: bool) -> tuple[ArmaFilter, Any]:
     """The filter over plain data, and the variance of the process beside that of its innovations."""
     phi, gain, variance = map(np.ascontiguousarray, start)
     first = float(variance[0] * innovation_var)
-    return ArmaFilter(np.ascontiguousarray(y), phi, gain, first, whole), variance[0]
+    left = unexplained(np.ascontiguousarray(ar))
+    return ArmaFilter(np.ascontiguousarray(y), phi, gain, first, left, whole), variance[0]
 
 
 def _density(sweep: ArmaFilter, y: Any) -> Any:
