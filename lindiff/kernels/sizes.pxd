@@ -71,7 +71,7 @@ cdef enum:
     # the work is products.
     TRSM_ROWS = 64
     TRSM_ROWS_ORDER_LEAST = 8
-    TRSM_ROWS_ORDER = 256
+    TRSM_ROWS_ORDER = 128
 
     # Order of a triangle up to which one vector is solved for by plain loops.
     TRSV_LOOPS = 32

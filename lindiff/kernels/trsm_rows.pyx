@@ -44,6 +44,8 @@ cdef bint trsm_rows(bint lower, bint transposed, bint unit, Py_ssize_t m, Py_ssi
     cdef double *T
     if not is_able:
         return False
+    if ldt % 16 == 0:   # rows a power of two apart are in each other's place in the cache
+        ldt += 4
     T = <double *> malloc((n + 1) * ldt * sizeof(double))
     if T == NULL:
         return False
