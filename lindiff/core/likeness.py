@@ -103,8 +103,9 @@ def parts_held(x: Any) -> list[Any] | None:
 
 def attributes_of(x: Any) -> dict[str, Any]:
     """What an object has in its ``__dict__`` and its slots, by names."""
+    kind: Any = type(x)
     attributes = getattr(x, "__dict__", None)
-    in_slots = {name: getattr(x, name) for name in _slots_of(type(x)) if hasattr(x, name)}
+    in_slots = {name: getattr(x, name) for name in _slots_of(kind) if hasattr(x, name)}
     return in_slots | attributes if isinstance(attributes, dict) else in_slots
 
 

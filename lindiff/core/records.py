@@ -97,7 +97,8 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
         other.__dict__.update(fields)
         return other
     own = _own(record, of)
-    given, besides, away = own | fields, _besides(record, of), set()
+    given, besides = own | fields, _besides(record, of)
+    away: set[str] = set()
     if besides:
         stays, away, made = _apart(record, of, own, besides)
         try:

@@ -186,7 +186,7 @@ class _Run:
     def _by(self, by: Any, m: Any, P: Any, start: int, stop: int) -> Any:
         given, is_masked = self.system.part(start, stop)
         functions = self.system.transition, self.system.observation
-        parts = by, self.gives, is_masked, self.system.inputs is not None
+        parts: Any = by, self.gives, is_masked, self.system.inputs is not None
         if self.remembers:
             return _program(*map(_Itself, functions), *parts)(m, P, *given)
         return _steps(*functions, *parts)(m, P, *given)
