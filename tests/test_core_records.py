@@ -1,6 +1,7 @@
 """What dataclasses have besides the fields that they were given, wherever they are given back with others."""
 
 import collections
+import copy
 import dataclasses
 import functools
 import types
@@ -611,3 +612,107 @@ def test_objects_that_answer_whatever_they_are_asked():
     p = Trained(X)
     p.tracer = mock.Mock()
     np.testing.assert_array_equal(ld.grad(lambda p: np.sum(p.a**2))(p).a, 2 * X)
+
+
+@dataclasses.dataclass
+class Dropped:
+    a: Any
+    seed: int = dataclasses.field(default=0, metadata={"static": True})
+
+    def __post_init__(self):
+        self.rng = np.random.default_rng(self.seed)
+        self._memo = {}
+
+    def __call__(self):
+        if "square" not in self._memo:
+            self._memo["square"] = self.a**2
+        return np.sum(self._memo["square"] * (self.rng.random(2) < 0.5))
+
+
+def test_generators_go_on_and_private_caches_begin_anew():
+    p, q = Dropped(X), Dropped(X)
+    for _ in range(6):
+        assert ld.value_and_grad(lambda p: p())(p)[0] == q()
+    p()
+    np.testing.assert_array_equal(ld.grad(lambda p: np.sum(p.a) + 0 * p())(p).a, [1, 1])
+    twice = ld.tree_map(lambda x: 2 * x, p)
+    twice()
+    np.testing.assert_array_equal(p._memo["square"], X**2)
+    np.testing.assert_array_equal(twice._memo["square"], 4 * X**2)
+
+
+@dataclasses.dataclass
+class Shaped:
+    a: Any
+
+    def __post_init__(self):
+        self.shape = np.shape(self.a)
+        self.over = [bool(x > 10) for x in ld.value(self.a).ravel()]
+        self.kind = "positive" if ld.value(self.a).ravel()[0] > 0 else "negative"
+
+
+def test_what_depends_on_shapes_and_signs_is_made_again():
+    rows = np.arange(6.0).reshape(3, 2)
+    means = ld.vmap(lambda p: np.sum(p.a) / p.shape[0])(Shaped(rows))
+    np.testing.assert_array_equal(means, np.mean(rows, axis=1))
+    assert ld.tree_map(lambda x: x[:1], Shaped(X)).shape == (1,)
+    assert ld.tree_map(lambda x: 6 * x, Shaped(X)).over == [False, True]
+    signed = np.array([[1.0], [-2.0], [3.0]])
+    kinds = ld.vmap(lambda p: np.sum(p.a) * (2 if p.kind == "positive" else 3))
+    np.testing.assert_array_equal(kinds(ld.vmap(Shaped)(signed)), [2, -6, 6])
+
+
+def test_classes_that_write_to_arrays_further_down():
+    @dataclasses.dataclass
+    class Outer:
+        layer: Any
+        named: Any
+
+        def __post_init__(self):
+            self.layer.a += 0.5
+            self.named["b"] += 0.5
+
+    p = Outer(Behind(np.array([2.0, 2.0])), collections.OrderedDict(b=np.array([1.0])))
+    p.name = "outer"
+    value, slope = ld.value_and_grad(lambda p: np.sum(p.layer.a**2) + p.named["b"][0])(p)
+    assert (value, list(slope.layer.a), list(p.layer.a), list(p.named["b"])) == (
+        14.0,
+        [5, 5],
+        [2.5, 2.5],
+        [1.5],
+    )
+    assert list(ld.tree_map(lambda x: x, p).layer.a) == list(p.layer.a) == [2.5, 2.5]
+
+
+@dataclasses.dataclass(slots=True)
+class InSlots:
+    a: Any
+    square: Any = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        self.square = self.a**2
+
+
+@dataclasses.dataclass
+class Unslotted:
+    a: Any
+    square: Any = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        self.square = self.a**2
+
+
+def test_stacked_results_and_copies_of_them_are_made_whole():
+    cubes = ld.vmap(lambda p: p.a * p.square)
+    many = np.array([1.0, 2.0, 3.0])
+    for of in (InSlots, Unslotted):
+        stacked = ld.vmap(of)(many)
+        assert stacked.square is None
+        np.testing.assert_array_equal(cubes(stacked), many**3)
+        slope = ld.grad(lambda p: p.a * p.square)(of(2.0))
+        assert (slope.a, slope.square) == (12.0, None)
+        assert ld.value_and_grad(lambda p: p.a * p.square)(slope)[0] == 12.0**3
+    for copied in (copy.copy, copy.deepcopy):
+        np.testing.assert_array_equal(cubes(copied(ld.vmap(Unslotted)(many))), many**3)
+        with pytest.raises(TypeError, match="InSlots has square"):  # None, and nobody can tell why
+            cubes(copied(ld.vmap(InSlots)(many)))

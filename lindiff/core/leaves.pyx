@@ -40,6 +40,8 @@ cdef Kind kind_of(tree) except *:
     if isinstance(tree, dict):
         return MAPPING
     if dataclasses.is_dataclass(tree) and of is not type and not isinstance(tree, type):
+        if len(known_records) > 1024:   # of classes that functions make, again and again
+            known_records.clear()
         known_records[of] = [
             field.name for field in dataclasses.fields(tree)
             if field.init and not field.metadata.get("static", False)

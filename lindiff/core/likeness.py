@@ -20,6 +20,7 @@ __all__ = [
     "bare",
     "has_arrays",
     "has_numbers",
+    "holds_values",
     "is_number",
     "is_value",
     "numbers_in",
@@ -49,12 +50,22 @@ def is_number(x: Any) -> bool:
     """Whether it is a number with a derivative, or an array, of whichever library."""
     if isinstance(x, (float, complex, np.ndarray, np.generic)):
         return True
-    return any(hasattr(type(x), name) for name in ARRAYS)
+    kind = type(x)
+    return any(hasattr(kind, name) and hasattr(x, name) for name in ARRAYS)
 
 
 def is_value(x: Any) -> bool:
     """Whether it has no state: a constant, or a function."""
     return isinstance(x, (*_WITHOUT, *_FUNCTIONS))
+
+
+def holds_values(x: Any) -> bool:
+    """Whether it is one, or a container of some: an empty one may be filled by and by."""
+    if isinstance(x, (list, dict, set)):
+        return bool(x) and all(map(holds_values, dict.values(x) if isinstance(x, dict) else x))
+    if isinstance(x, (tuple, frozenset)):
+        return all(map(holds_values, x))
+    return is_value(x) or isinstance(x, (slice, range))
 
 
 def has_numbers(x: Any) -> bool:

@@ -9,13 +9,16 @@ made of the fields: these are refused, private ones, too; but cached properties 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import dataclasses
 import functools
 import inspect
+import random
+import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,12 +29,13 @@ from lindiff.core.likeness import (
     bare,
     has_arrays,
     has_numbers,
+    holds_values,
     is_number,
-    is_value,
+    parts_held,
     slots_in,
 )
 
-__all__ = ["besides_of", "check_alike", "derivative", "remade", "shown_besides", "with_items"]
+__all__ = ["besides_of", "check_alike", "derivative", "note_gaps", "remade", "shown_besides", "with_items"]
 
 
 class _Class(NamedTuple):
@@ -49,7 +53,7 @@ def _of_class(record: Any) -> _Class:
     return _known(kind)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _known(kind: Any) -> _Class:
     fields = dataclasses.fields(kind)
     given = tuple(field.name for field in fields if field.init)
@@ -103,14 +107,12 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
         stays, away, made = _apart(record, of, own, besides)
         try:
             if made:
-                type(record).__init__(other, **_copied(given))
+                type(record).__init__(other, **(given if type(record) in _reading else _copied(given)))
         except Exception:
             if has_numbers(besides) or all(x is not None for x in besides.values()):
                 raise
             stays = besides  # of a derivative, which its class may refuse
         given |= stays
-    if has_gaps(record):
-        _note_gaps(other)
     for name in away:
         if hasattr(other, name):
             object.__delattr__(other, name)
@@ -121,6 +123,8 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
                 f"{type(record).__name__} changes its field {name} where it is set: of other numbers it "
                 f"cannot be made again; change it in __post_init__"
             )
+    if any(x is None for x in given.values()) and has_gaps(record):
+        note_gaps(other)
     return other
 
 
@@ -173,34 +177,55 @@ def _made_of_items(container: Any, items: Any) -> Any:
 
 def derivative(record: Any, fields: dict[str, Any]) -> Any:
     """A dataclass with derivatives as its fields, without numbers that its class has made of other fields."""
-    other = object.__new__(type(record))
+    other, gaps = object.__new__(type(record)), False
     for field in dataclasses.fields(record):
         if field.name in fields:
             object.__setattr__(other, field.name, fields[field.name])
         elif hasattr(record, field.name):
             x = getattr(record, field.name)
-            object.__setattr__(other, field.name, x if field.init or not has_numbers(x) else None)
-    _note_gaps(other)
+            is_gap = not field.init and has_numbers(x)
+            object.__setattr__(other, field.name, None if is_gap else x)
+            gaps = gaps or is_gap or (x is None and not field.init)
+    if gaps:
+        note_gaps(other)
     return other
+
+
+# Under this name a record remembers that it is a derivative, or stacked results.
+GAPS = "_lindiff_none_is_made"
+_of_slots: collections.OrderedDict[int, tuple[int, ...]] = collections.OrderedDict()
+MOST_OF_SLOTS = 4096
 
 
 def has_gaps(record: Any) -> bool:
     """Whether it is a derivative, or stacked results, which have None for what the class makes."""
-    known = _with_gaps.get(id(record))
-    return known is not None and known() is record
+    if hasattr(record, "__dict__"):
+        return GAPS in record.__dict__
+    return bool(_of_slots) and _of_slots.get(id(record)) == _ids_of(record)
 
 
-_with_gaps: dict[int, Any] = {}
+def note_gaps(record: Any) -> None:
+    """Let a record remember it; of one in slots that is remembered here."""
+    if hasattr(record, "__dict__"):
+        record.__dict__[GAPS] = True
+        return
+    _of_slots[id(record)] = _ids_of(record)
+    while len(_of_slots) > MOST_OF_SLOTS:
+        _of_slots.popitem(last=False)
 
 
-def _note_gaps(record: Any) -> None:
-    key = id(record)
-    with contextlib.suppress(TypeError):  # slots have no room for a reference
-        _with_gaps[key] = weakref.ref(record, lambda _: _with_gaps.pop(key, None))
+def _ids_of(record: Any) -> tuple[int, ...]:
+    return tuple(map(id, (type(record), *_own(record, _of_class(record)).values())))
 
 
-def check_alike(records: list[Any]) -> None:
-    """Raise a TypeError where what some records have besides their numbers, and stays, differs."""
+def check_alike(records: list[Any]) -> set[str]:
+    """Raise a TypeError where what some records have besides their numbers, and stays, differs.
+
+    Returns
+    -------
+    set of str
+        What they have made of their fields, and differs.
+    """
     of_each = [_static(record) | _that_stays(record) for record in records]
     for name in {name: None for stays in of_each for name in stays}:
         first = of_each[0].get(name)
@@ -209,6 +234,12 @@ def check_alike(records: list[Any]) -> None:
                 f"vmap stacks what is in the fields of {type(records[0]).__name__}, and its results have "
                 f"different {name}: make it a field that is given, and not static"
             )
+    made = [besides_of(record) for record in records]
+    return {
+        name
+        for name, x in made[0].items()
+        if any(name not in other or not are_alike(other[name], x) for other in made[1:])
+    }
 
 
 def besides_of(record: Any) -> dict[str, Any]:
@@ -244,7 +275,7 @@ def _besides(record: Any, of: _Class) -> dict[str, Any]:
     has = getattr(record, "__dict__", {})
     if of.others:
         has = {name: getattr(record, name) for name in of.others if hasattr(record, name)} | has
-    return {name: x for name, x in has.items() if name not in of.given}
+    return {name: x for name, x in has.items() if name not in of.given and name != GAPS}
 
 
 # -- what is made, and what stays --------------------------------------------------------------------------
@@ -274,12 +305,15 @@ def _apart(
         elif are_alike(x, makes[name], {(id(record), id(again)): (record, again)}):
             if of.arguments and others.is_made_of_fields(name):
                 others.check_arguments(name)
-            if not (has_arrays(x) or is_value(x) or others.is_made_of_fields(name)):
+            if is_cache(name, makes[name]) or has_arrays(x) or holds_values(x):
+                continue
+            if not others.is_made_of_fields(name):
                 stays[name] = x  # it may have a state
-        elif x is None:
-            if not (has_gaps(record) and has_numbers(makes[name])):
-                stays[name] = x
-        elif has_numbers(x) or others.is_made_of_fields(name):
+        elif is_cache(name, makes[name]) or (x is None and has_gaps(record)):
+            continue
+        elif x is None and has_numbers(makes[name]) and not hasattr(record, "__dict__"):
+            raise _cannot_be_made_again(record, of, [name])  # or is it a copy of a derivative?
+        elif x is not None and not is_random(x) and (has_numbers(x) or others.is_made_of_fields(name)):
             raise _cannot_be_made_again(record, of, [name])
         else:
             stays[name] = x
@@ -295,22 +329,39 @@ class _Others:
 
     @functools.cached_property
     def _given(self) -> list[dict[str, Any]]:
-        return [
-            {name: _moved(x, by, of_integers) for name, x in self._own.items()}
-            for of_integers in (0, 1)
-            for by in MOVES
-        ]
+        return [*self._moved_by(0), *(self._moved_by(1) if self._has_integers() else ())]
+
+    def _moved_by(self, of_integers: int) -> Iterator[dict[str, Any]]:
+        in_tree = self._in_tree()
+        for by in MOVES:
+            yield {
+                name: _moved(x, by, of_integers) if name in in_tree else x for name, x in self._own.items()
+            }
+
+    def _in_tree(self) -> set[str]:
+        static = _static(self._record)
+        return {name for name in self._own if name not in static}
+
+    def _has_integers(self) -> bool:
+        return any(_has_integers(self._own[name]) for name in self._in_tree())
 
     @functools.cached_property
     def _made(self) -> list[Any]:
-        made = [_made(self._record, given) for given in self._given]
+        made = [_made(self._record, given, is_own=True) for given in self._given]
         return [other for other in made if other is not None]
 
+    @functools.cached_property
+    def _once_more(self) -> Any:
+        return _made(self._record, self._own)
+
     def is_made_of_fields(self, name: str) -> bool:
-        """Whether the class makes something else of this name of other fields."""
+        """Whether the class makes something else of this name of other fields, and the same of the same."""
         if not self._made:  # it takes no other numbers
             return has_numbers(_besides(self._again, self._of)[name])
-        return not all(self._are_alike(name, self._again, other) for other in self._made)
+        if all(self._are_alike(name, self._again, other) for other in self._made):
+            return False
+        once_more = self._once_more
+        return once_more is None or self._are_alike(name, self._again, once_more)
 
     def check_arguments(self, name: str) -> None:
         """Raise unless this shows by which arguments of the constructor, that are no fields, it was made.
@@ -365,6 +416,22 @@ def _moved(x: Any, by: tuple[float, float], of_integers: int) -> Any:
     return _with_parts(x, lambda part: _moved(part, by, of_integers))
 
 
+def _has_integers(x: Any) -> bool:
+    """Whether there are integers in it that are numbers of a tree."""
+    if is_number(x):
+        return bare(x).dtype.kind in "iu"
+    if type(x) is int:
+        return True
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        return any(map(_has_integers, _own(x, _of_class(x)).values()))
+    return isinstance(x, (list, tuple, dict)) and any(map(_has_integers, parts_held(x) or ()))
+
+
+# Classes that were seen to write to no array that they are given, and those that do.
+_reading: weakref.WeakSet[Any] = weakref.WeakSet()
+_writing: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
 def _copied(x: Any) -> Any:
     """With copies of the arrays in it, to which a class may write."""
     if is_number(x):
@@ -372,24 +439,69 @@ def _copied(x: Any) -> Any:
     return _with_parts(x, _copied)
 
 
+def _guarded(x: Any) -> Any:
+    """With arrays in it to which nobody can write, and copies of what is no NumPy array."""
+    if type(x) is np.ndarray:
+        view = x.view()
+        view.flags.writeable = False
+        return view
+    if is_number(x):
+        return x.copy() if hasattr(x, "copy") else x
+    return _with_parts(x, _guarded)
+
+
 def _with_parts(x: Any, function: Callable[[Any], Any]) -> Any:
-    """A tuple, list or dict of what a function makes of its parts."""
+    """A container or a record like x of what a function makes of its parts."""
     if type(x) in (tuple, list):
         return type(x)(map(function, x))
-    if type(x) is dict:
-        return {key: function(part) for key, part in x.items()}
-    if isinstance(x, tuple) and hasattr(x, "_make"):
+    if isinstance(x, tuple) and hasattr(x, "_make") and not getattr(x, "__dict__", None):
         return x._make(map(function, x))
-    return x
+    other: Any = x
+    if isinstance(x, dict):
+        other = copy.copy(x)
+        for key, part in dict.items(x):
+            dict.__setitem__(other, key, function(part))
+    elif isinstance(x, list):
+        other = copy.copy(x)
+        list.__setitem__(other, slice(None), list(map(function, x)))
+    elif isinstance(x, types.SimpleNamespace) or (dataclasses.is_dataclass(x) and not isinstance(x, type)):
+        other = copy.copy(x)
+        for name, part in attributes_of(x).items():
+            object.__setattr__(other, name, function(part))
+    return other
 
 
-def _made(record: Any, given: dict[str, Any]) -> Any:
-    """What the class makes of these fields; None where it refuses them."""
-    try:
-        with np.errstate(all="ignore"):
-            return type(record)(**_copied(given))
-    except Exception:
+def _made(record: Any, given: dict[str, Any], is_own: bool = False) -> Any:
+    """What the class makes of these fields; None where it refuses them.
+
+    Of what is its own it may write to the arrays, others are guarded.
+    """
+    kind = type(record)
+    with contextlib.suppress(Exception), np.errstate(all="ignore"):
+        if is_own or kind in _writing:
+            return kind(**(given if is_own else _copied(given)))
+        made = kind(**_guarded(given))
+        if any(type(x) is np.ndarray for x in given.values()):
+            _reading.add(kind)
+        return made
+    if is_own or kind in _writing:
         return None
+    with contextlib.suppress(Exception), np.errstate(all="ignore"):
+        made = kind(**_copied(given))
+        _writing.add(kind)
+        _reading.discard(kind)
+        return made
+    return None
+
+
+def is_cache(name: str, made: Any) -> bool:
+    """Whether this is where methods keep for later what they have found: private, and made empty."""
+    return name.startswith("_") and isinstance(made, (dict, list, set)) and not made
+
+
+def is_random(x: Any) -> bool:
+    """Whether it draws numbers, and has their state."""
+    return isinstance(x, (np.random.Generator, np.random.RandomState, random.Random))
 
 
 def _is_cached_property(record: Any, name: str) -> bool:

@@ -18,7 +18,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.likeness import has_numbers
 from lindiff.core.observer import observing
-from lindiff.core.records import besides_of, check_alike
+from lindiff.core.records import besides_of, check_alike, note_gaps
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, is_counted
@@ -497,9 +497,12 @@ def _complete(result: Any, results: list[Any]) -> None:
     if not pytree.is_tree(result) or result is None:
         return
     if dataclasses.is_dataclass(result):
-        check_alike(results)
+        different = check_alike(results)
         for name, x in besides_of(results[0]).items():
-            object.__setattr__(result, name, None if has_numbers(x) else x)
+            is_gap = has_numbers(x) or name in different
+            object.__setattr__(result, name, None if is_gap else x)
+            if is_gap:
+                note_gaps(result)
     for key in pytree.keys(result):
         _complete(pytree.item(result, key), [pytree.item(element, key) for element in results])
 
