@@ -55,8 +55,8 @@ JITTER = 1e-10
 
 # Of the evidence of linear regression: ratios of variances that are looked at, and how far beyond what the
 # sizes of columns say their logarithms go.
-GRID = 256
-FAR = 30.0
+GRID = 512
+FAR = 60.0
 
 
 class _OfKernel(BaseEstimator):
@@ -697,23 +697,24 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         center, offset = (X.mean(axis=0), y.mean()) if self.fit_intercept else (np.zeros(X.shape[1]), 0.0)
         X, y = X - center, y - offset
         of_X, of_y = (np.max(np.abs(x), initial=0.0) or 1.0 for x in (X, y))  # units: squares may overflow
-        U, s, Vt = scipy.linalg.svd(X / of_X, full_matrices=False)
+        # All directions of the weights: also those of which the data say nothing.
+        U, s, Vt = scipy.linalg.svd(X / of_X, full_matrices=X.shape[1] > len(y))
         count = len(y) - bool(self.fit_intercept)  # the mean has taken one of the dimensions
-        s, Vt = s[:count], Vt[:count]
-        evidence = _Evidence(s, product(U.T[:count], y / of_y), y / of_y, count)
+        s = s[:count]
+        evidence = _Evidence(s, U[:, : len(s)], y / of_y, count)
         weights_var, noise_var = evidence.maximum()
         shrunk = weights_var * s / (weights_var * s * s + noise_var)
-        self.coef_ = product(Vt.T, shrunk * evidence.projected) * (of_y / of_X)
+        self.coef_ = product(Vt[: len(s)].T, shrunk * evidence.projected) * (of_y / of_X)
         self.intercept_ = offset - center @ self.coef_
-        kept = weights_var * noise_var / (weights_var * s * s + noise_var)
-        sigma = weights_var * (np.eye(X.shape[1]) - product(Vt.T, Vt)) + product(Vt.T * kept, Vt)
+        kept = np.full(len(Vt), weights_var)
+        kept[: len(s)] *= noise_var / (weights_var * s * s + noise_var)
         with np.errstate(over="ignore", under="ignore", divide="ignore"):
-            self.sigma_ = sigma * (of_y / of_X) ** 2
+            self.sigma_ = product(Vt.T * kept, Vt) * (of_y / of_X) ** 2
             self.alpha_, self.lambda_ = (1 / of_y) ** 2 / noise_var, (of_X / of_y) ** 2 / weights_var
         of_units = evidence(weights_var, noise_var)
         self.log_marginal_likelihood_value_ = of_units - evidence.count * float(np.log(of_y))
         errors_var = noise_var * (1 + (1 / len(y) if self.fit_intercept else 0))  # and of the intercept
-        self._center, self._units = center, (of_X, of_y, sigma, errors_var)
+        self._center, self._units = center, (of_X, of_y, Vt, kept, errors_var)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -726,17 +727,18 @@ class BayesianLinearRegression(RegressorMixin, BaseEstimator):
         mean = product(X, self.coef_) + self.intercept_
         if not return_std:
             return mean
-        of_X, of_y, sigma, errors_var = self._units
-        about = (X - self._center) / of_X
-        return mean, of_y * np.sqrt(np.sum(product(about, sigma) * about, axis=1) + errors_var)
+        of_X, of_y, Vt, kept, errors_var = self._units
+        along = product((X - self._center) / of_X, Vt.T)
+        return mean, of_y * np.sqrt(product(along**2, kept) + errors_var)
 
 
 class _Evidence:
     """``log N(y | 0, v X Xᵀ + s I)`` by the singular values of X."""
 
-    def __init__(self, singular: Any, projected: Any, y: Any, count: int) -> None:
-        self.singular, self.projected, self.count = singular, projected, count
-        self.rest = max(float(y @ y - projected @ projected), 0.0)  # of y outside of X's range
+    def __init__(self, singular: Any, U: Any, y: Any, count: int) -> None:
+        self.singular, self.projected, self.count = singular, product(U.T, y), count
+        beside = self.count > len(singular)  # of y outside of X's range
+        self.rest = float(np.sum((y - product(U, self.projected)) ** 2)) if beside else 0.0
         self.scale = float(np.mean(y * y)) or 1.0
 
     def __call__(self, weights_var: float, noise_var: float) -> float:
@@ -756,6 +758,7 @@ class _Evidence:
         noise_var = self._noise_at(np.exp(log_ratio))
         return -self(np.exp(log_ratio) * noise_var, noise_var)
 
+    @np.errstate(over="ignore", under="ignore")  # of columns that are nearly nothing
     def maximum(self) -> tuple[float, float]:
         """Variances of the weights and of the noise.
 

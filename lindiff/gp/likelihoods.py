@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ LOGISTIC_NODES = np.linspace(-72, 72, 289)
 LOGISTIC_WEIGHTS = 0.125 / np.cosh(0.5 * LOGISTIC_NODES) ** 2
 
 
+@functools.lru_cache(maxsize=16)
 def _frullani(count: int) -> tuple[Any, Any]:
     """Of ∫ exp(-t) g(t) dt / t, by a trapezoidal sum over log t whose error is exp(-π² / 0.3).
 
@@ -38,8 +40,7 @@ def _frullani(count: int) -> tuple[Any, Any]:
     return nodes, weights
 
 
-FRULLANI = _frullani(120)
-FRULLANI_WIDE = _frullani(400)  # for squares from 1e10 to 1e40
+FRULLANI = 120  # nodes for squares up to 1e10, and more for every factor of 1e13
 
 WIDE = 1.0  # standard deviation of f from which on it is the logistic distribution that is summed over
 
@@ -369,8 +370,10 @@ def _expected_log1p(square: Any, var: Any) -> Any:
 
     ``log(1 + u²) = ∫ exp(-t) (1 - exp(-t u²)) dt / t``, and of normal u the latter has an expectation.
     """
-    is_wide = np.any(value(square) + value(var) > 1e10)
-    nodes, weights = FRULLANI_WIDE if is_wide else FRULLANI
+    count, largest, size = FRULLANI, 1e10, np.astype(value(square) + value(var), np.float64)
+    while np.any(size > largest) and largest < np.inf:
+        count, largest = count + 100, largest * 1e13
+    nodes, weights = _frullani(count)
     t = _beside(square, nodes)
     square, var = square[..., None], var[..., None]
     spread = 1 + 2 * t * var

@@ -149,7 +149,7 @@ class _Cotangents:
 
     def blocks(self) -> Iterator[slice]:
         n, count = self._found.A.shape
-        rows = max(ROWS, IN_ONE_TILE // count)
+        rows = max(ROWS, IN_ONE_TILE // max(count, 1))
         return (slice(k, min(k + rows, n)) for k in range(0, n, rows))
 
     def K_fu(self, rows: slice) -> Any:

@@ -115,7 +115,7 @@ def _recursion(c: Any, y: Any) -> _Levinson:
         gain = error / variance
         alpha = np.concatenate([alpha - gain * predictor[::-1], [gain]])
     column = np.concatenate([np.ones_like(y[:1]), -predictor]) / variance
-    return _Levinson(density - 0.5 * n * np.log(2 * np.pi), alpha, column)
+    return _Levinson(density - 0.5 * n * float(np.log(2 * np.pi)), alpha, column)
 
 
 def _check(variance: Any, t: int) -> None:
