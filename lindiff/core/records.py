@@ -35,7 +35,15 @@ from lindiff.core.likeness import (
     slots_in,
 )
 
-__all__ = ["besides_of", "check_alike", "derivative", "note_gaps", "remade", "shown_besides", "with_items"]
+__all__ = [
+    "besides_of",
+    "check_alike",
+    "derivative",
+    "note_incomplete",
+    "remade",
+    "shown_besides",
+    "with_items",
+]
 
 
 class _Class(NamedTuple):
@@ -123,8 +131,8 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
                 f"{type(record).__name__} changes its field {name} where it is set: of other numbers it "
                 f"cannot be made again; change it in __post_init__"
             )
-    if any(x is None for x in given.values()) and has_gaps(record):
-        note_gaps(other)
+    if any(x is None for x in given.values()) and is_incomplete(record):
+        note_incomplete(other)
     return other
 
 
@@ -187,27 +195,27 @@ def derivative(record: Any, fields: dict[str, Any]) -> Any:
             object.__setattr__(other, field.name, None if is_gap else x)
             gaps = gaps or is_gap or (x is None and not field.init)
     if gaps:
-        note_gaps(other)
+        note_incomplete(other)
     return other
 
 
 # Under this name a record remembers that it is a derivative, or stacked results.
-GAPS = "_lindiff_none_is_made"
+INCOMPLETE = "_lindiff_none_is_made"
 _of_slots: collections.OrderedDict[int, tuple[int, ...]] = collections.OrderedDict()
 MOST_OF_SLOTS = 4096
 
 
-def has_gaps(record: Any) -> bool:
+def is_incomplete(record: Any) -> bool:
     """Whether it is a derivative, or stacked results, which have None for what the class makes."""
     if hasattr(record, "__dict__"):
-        return GAPS in record.__dict__
+        return INCOMPLETE in record.__dict__
     return bool(_of_slots) and _of_slots.get(id(record)) == _ids_of(record)
 
 
-def note_gaps(record: Any) -> None:
+def note_incomplete(record: Any) -> None:
     """Let a record remember it; of one in slots that is remembered here."""
     if hasattr(record, "__dict__"):
-        record.__dict__[GAPS] = True
+        record.__dict__[INCOMPLETE] = True
         return
     _of_slots[id(record)] = _ids_of(record)
     while len(_of_slots) > MOST_OF_SLOTS:
@@ -275,7 +283,7 @@ def _besides(record: Any, of: _Class) -> dict[str, Any]:
     has = getattr(record, "__dict__", {})
     if of.others:
         has = {name: getattr(record, name) for name in of.others if hasattr(record, name)} | has
-    return {name: x for name, x in has.items() if name not in of.given and name != GAPS}
+    return {name: x for name, x in has.items() if name not in of.given and name != INCOMPLETE}
 
 
 # -- what is made, and what stays --------------------------------------------------------------------------
@@ -290,7 +298,7 @@ def _apart(
         numbers = [name for name, x in besides.items() if has_numbers(x)]
         if numbers:
             raise _cannot_be_made_again(record, of, numbers)
-        is_made = has_gaps(record) and any(x is None for x in besides.values())
+        is_made = is_incomplete(record) and any(x is None for x in besides.values())
         return {name: x for name, x in besides.items() if x is not None or not is_made}, set(), is_made
     makes = {} if again is None else _besides(again, of)
     others = _Others(record, of, own, again)
@@ -309,7 +317,7 @@ def _apart(
                 continue
             if not others.is_made_of_fields(name):
                 stays[name] = x  # it may have a state
-        elif is_cache(name, makes[name]) or (x is None and has_gaps(record)):
+        elif is_cache(name, makes[name]) or (x is None and is_incomplete(record)):
             continue
         elif x is None and has_numbers(makes[name]) and not hasattr(record, "__dict__"):
             raise _cannot_be_made_again(record, of, [name])  # or is it a copy of a derivative?
@@ -317,7 +325,7 @@ def _apart(
             raise _cannot_be_made_again(record, of, [name])
         else:
             stays[name] = x
-    away = set() if has_gaps(record) else makes.keys() - besides.keys()
+    away = set() if is_incomplete(record) else makes.keys() - besides.keys()
     return stays, away, of.makes
 
 

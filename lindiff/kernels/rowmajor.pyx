@@ -231,7 +231,7 @@ cdef void trsm(bint rightside, bint lower, int transpose, bint unit, blas_int m,
     cdef blas_int ll = leading(ldl), lb = leading(ldb)
     cdef scalar a = <scalar> alpha
     if scalar is double:
-        if rightside and m >= TRSM_ROWS and n >= TRSM_ROWS_ORDER_LEAST:
+        if rightside and m >= TRSM_ROWS and n >= TRSM_ROWS_ORDER_LEAST and alpha != 0:
             if n > TRSM_ROWS_ORDER:
                 trsm_halved(lower, transpose, unit, m, n, alpha, L, ldl, B, ldb)
                 return

@@ -292,25 +292,20 @@ class FactorObject:
     matrix: Any
     _kind: ClassVar[type[Factor]]
 
-    def __post_init__(self) -> None:
-        self._kept: Any = None
-
     @classmethod
     def _of(cls, A: Any, name: str) -> Any:
         """The object of A as it is now: a Variable may be changed in place later."""
         A = square_matrix(A, name)
         F = cls(+A if type(A) is Variable else A)
         try:
-            F._kept = factored(A, cls._kind)
+            F.__dict__["_factor"] = factored(A, cls._kind)
         except np.linalg.LinAlgError as error:
             raise renamed(error, name) from None
         return F
 
-    @property
+    @functools.cached_property
     def _factor(self) -> Any:
-        if self._kept is None:
-            self._kept = factored(self.matrix, self._kind)
-        return self._kept
+        return factored(self.matrix, self._kind)
 
     def _failing_in(self, method: str) -> Any:
         """Let a kernel's error name the method that was called."""

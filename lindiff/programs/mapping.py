@@ -18,7 +18,7 @@ from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
 from lindiff.core.likeness import has_numbers
 from lindiff.core.observer import observing
-from lindiff.core.records import besides_of, check_alike, note_gaps
+from lindiff.core.records import besides_of, check_alike, note_incomplete
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, is_counted
@@ -502,7 +502,7 @@ def _complete(result: Any, results: list[Any]) -> None:
             is_gap = has_numbers(x) or name in different
             object.__setattr__(result, name, None if is_gap else x)
             if is_gap:
-                note_gaps(result)
+                note_incomplete(result)
     for key in pytree.keys(result):
         _complete(pytree.item(result, key), [pytree.item(element, key) for element in results])
 

@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from lindiff.linalg import trsm
+
 from .helpers import adjoint, assert_adjoint, assert_close, general, op, tri, triangular
 
 FLAGS = list(itertools.product([False, True, "C"], [False, True], [False, True]))
@@ -174,3 +176,21 @@ def test_rows_before_a_triangle_in_threads(kernels, rng):
     L = triangular(rng, (), 100, np.float64, True) / 100 + np.eye(100)
     X = general(rng, (20_000, 100), np.float64)
     assert_close(kernels.trsm(L, X @ L.T, transpose=True, rightside=True), X, np.float64)
+
+
+@pytest.mark.parametrize("order", [20, 150, 300])
+def test_many_rows_are_solved_for_as_exactly_as_few(kernels, rng, order):
+    """The componentwise backward error, in units of the last place, does not grow with the order."""
+    L = np.tril(general(rng, (order, order), np.float64)) / order
+    np.fill_diagonal(L, rng.uniform(0.5, 2.0, order))
+    B = general(rng, (128, order), np.float64)
+    X = kernels.trsm(L, B, transpose=True, rightside=True)
+    left = X.astype(np.longdouble) @ L.T - B
+    assert np.max(np.abs(left) / (np.abs(X) @ np.abs(L.T))) < 4 * np.finfo(float).eps
+
+
+@pytest.mark.parametrize("rows", [10, 100])
+def test_nothing_of_what_is_not_finite_is_nothing(rng, rows):
+    L = triangular(rng, (), 20, np.float64, True) + 3 * np.eye(20)
+    B = np.full((rows, 20), np.nan)
+    assert not trsm(L, B, transpose=True, rightside=True, alpha=0.0).any()
