@@ -5,11 +5,14 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import tracemalloc
+import types
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from test_recorded_programs import calls, count
 
 import lindiff as ld
@@ -620,3 +623,57 @@ def test_a_result_that_it_closes_over_is_itself():
 
     x = np.array([0.7, 1.3, -0.4])
     np.testing.assert_allclose(ld.grad(lambda x: f(x, ld.checkpoint))(x), [0.0, 8 * x[1], 8 * x[2]])
+
+
+KEPT = types.SimpleNamespace()
+
+
+def beside(y):
+    KEPT.square = y**2
+    return lambda: KEPT.square
+
+
+def in_a_class(y):
+    square = y**2
+
+    class Model:
+        def predict(self):
+            return square
+
+    return Model().predict
+
+
+def in_a_generator(y):
+    square = y**2
+
+    def squares():
+        yield square
+
+    return squares().__next__
+
+
+def on_a_function(y):
+    def predict():
+        return predict.square
+
+    predict.square = y**2
+    return predict
+
+
+@pytest.mark.parametrize("hide", [beside, in_a_class, in_a_generator, on_a_function])
+@pytest.mark.parametrize("program", [False, True])
+def test_variables_that_nobody_finds_have_their_derivatives(hide, program):
+    def step(x):
+        y = 3 * x
+        return y, hide(y)
+
+    def f(x, once_more=lambda step: step):
+        y, square = once_more(step)(x)
+        return np.sum(y + square())
+
+    def saving(x):
+        return f(x, partial(ld.checkpoint, program=program))
+
+    x = np.array([1.0, 2.0])
+    assert_allclose(ld.grad(saving)(x), 3 + 18 * x)
+    assert_allclose(ld.hessian(saving)(x), 18 * np.eye(2))

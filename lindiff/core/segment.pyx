@@ -26,7 +26,7 @@ WITHOUT_VARIABLES = frozenset([float, int, bool, str, complex, np.float64, np.fl
 cdef class Cut:
     """The nodes made since ``since`` behind ``results``, with new leaves in place of the older ones.
 
-    ``older`` are those that were replaced, ``leaves`` what stands for them.
+    ``older`` are those that were replaced, ``leaf_of`` says what stands for them.
     """
 
     cdef list results
@@ -36,30 +36,19 @@ cdef class Cut:
 
     def __cinit__(self, list results, Py_ssize_t since):
         cdef Node node
-        cdef list stack
-        cdef set seen = set()
         cdef tuple more
         self.since = since
         self.leaf_of = {}
         self.older = []
         self.results = [self.kept(node) for node in results]
-        stack = list(self.results)
-        while stack:
-            node = <Node>stack.pop()
-            if type(node) is Leaf or id(node) in seen:
-                continue
-            seen.add(id(node))
+        for node in newer_behind(self.results, since):
             if node.a is not None:
                 node.a = self.kept(node.a)
-                stack.append(node.a)
             if node.b is not None:
                 node.b = self.kept(node.b)
-                stack.append(node.b)
             more = node.more()
             if more is not None:
-                more = tuple([self.kept(parent) for parent in more])
-                node.set_more(more)
-                stack.extend(more)
+                node.set_more(tuple([self.kept(parent) for parent in more]))
 
     cdef Node kept(self, Node node):
         """The node itself, or the leaf that stands for an older one."""
@@ -74,6 +63,36 @@ cdef class Cut:
         self.leaf_of[id(node)] = leaf
         self.older.append(node)
         return leaf
+
+
+cdef list newer_behind(list results, Py_ssize_t since):
+    """The nodes made since then that results stand on, and these."""
+    cdef Node node
+    cdef list found = [], stack = list(results)
+    cdef set seen = set()
+    cdef tuple more
+    while stack:
+        node = <Node>stack.pop()
+        if node is None or id(node) in seen or not is_newer(node, since):
+            continue
+        seen.add(id(node))
+        found.append(node)
+        more = node.more()
+        stack += [node.a, node.b, *(() if more is None else more)]
+    return found
+
+
+cdef list older_behind(list results, Py_ssize_t since):
+    """The nodes made before then that results, and what they stand on since, stand on first."""
+    cdef Node node, parent
+    cdef dict found = {}
+    cdef tuple more
+    for node in newer_behind(results, since):
+        more = node.more()
+        for parent in (node.a, node.b, *(() if more is None else more)):
+            if parent is not None and not is_newer(parent, since):
+                found[id(parent)] = parent
+    return list(found.values())
 
 
 cdef inline bint is_newer(Node node, Py_ssize_t since):
@@ -317,9 +336,8 @@ def run_segment(call, again, list guards):
     cdef Py_ssize_t since = <Py_ssize_t>tick()
     cdef Segment segment
     cdef Trace trace
-    cdef list found, results, traces = []
+    cdef list found, results, older, traces = []
     cdef dict nodes = {}
-    cdef Cut cut
     cdef Tally tally = begin_tally()
     try:
         returned = call()
@@ -332,8 +350,9 @@ def run_segment(call, again, list guards):
         note_traces(x, traces)
     for trace in traces:
         found = variables_of(results, trace, since)
-        cut = Cut([(<Variable>x).node for x in found], since)
-        if not cut.older:
+        # What the results stand on stays whole: it is that of Variables, too, which nobody finds.
+        older = older_behind([(<Variable>x).node for x in found], since)
+        if not older:
             continue
         segment = Segment.__new__(Segment)
         segment.trace = trace
@@ -342,8 +361,8 @@ def run_segment(call, again, list guards):
         segment.current = current_trace()
         segment.tally = tally
         segment.prints = [fingerprint(value_of(x)) for x in found]
-        segment.older = tuple(cut.older)
-        segment.take_parents(cut.older)
+        segment.older = tuple(older)
+        segment.take_parents(older)
         watch_over(segment, list(guards), again)
         for x, node in zip(found, component_nodes(segment, len(found))):
             nodes[id(x)] = node
