@@ -24,7 +24,7 @@ from dataclasses import is_dataclass
 
 from lindiff.core import pytree
 from lindiff.core.directions import Directions
-from lindiff.core.records import shown_besides
+from lindiff.core.fields import shown_besides
 
 cnp.import_array()
 

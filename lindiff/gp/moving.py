@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lindiff.core import pytree
-from lindiff.core.records import besides_of
+from lindiff.core.fields import besides_of
 from lindiff.core.variable import Variable, is_untraced, kept_constant
 
 __all__ = ["Still", "apart", "children", "flatten", "leaves", "with_fields"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lindiff.core import pytree
-from lindiff.core.records import besides_of
+from lindiff.core.fields import besides_of
 from lindiff.gp.moving import Still, children, flatten, leaves
 from lindiff.programs.keys import constant_key
 from lindiff.programs.program import Program

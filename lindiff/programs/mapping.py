@@ -16,9 +16,10 @@ import numpy as np
 from lindiff.core import pytree
 from lindiff.core.differential import Differential
 from lindiff.core.directions import Apart, Directions
+from lindiff.core.fields import besides_of, note_incomplete
 from lindiff.core.likeness import has_numbers
 from lindiff.core.observer import observing
-from lindiff.core.records import besides_of, check_alike, note_incomplete
+from lindiff.core.records import check_alike
 from lindiff.core.registry import rule
 from lindiff.core.variable import Variable, another, inside
 from lindiff.programs.calling import as_one_operation, is_counted
