@@ -716,3 +716,21 @@ def test_stacked_results_and_copies_of_them_are_made_whole():
         np.testing.assert_array_equal(cubes(copied(ld.vmap(Unslotted)(many))), many**3)
         with pytest.raises(TypeError, match="InSlots has square"):  # None, and nobody can tell why
             cubes(copied(ld.vmap(InSlots)(many)))
+
+
+def test_classes_that_write_to_arrays_that_have_no_derivative():
+    @dataclasses.dataclass
+    class Table:
+        a: Any
+        counts: Any
+        fixed: Any = dataclasses.field(metadata={"static": True})
+
+        def __post_init__(self):
+            self.counts += 1
+            self.fixed += 0.5
+            self.memo = {}
+
+    counts, fixed = np.array([1, 2]), np.array([1.0])
+    p = Table(X, counts, fixed)
+    assert list(ld.grad(lambda p: np.sum(p.a * p.counts) + p.fixed[0])(p).a) == [2.0, 3.0]
+    assert (list(counts), list(fixed)) == ([2, 3], [1.5])

@@ -46,7 +46,7 @@ class Trials:
 
     @functools.cached_property
     def _made(self) -> list[Any]:
-        made = [made_of(self._record, given, is_own=True) for given in self._given]
+        made = [made_of(self._record, given) for given in self._given]
         return [other for other in made if other is not None]
 
     @functools.cached_property
@@ -175,20 +175,15 @@ def _with_parts(x: Any, function: Callable[[Any], Any]) -> Any:
     return other
 
 
-def made_of(record: Any, given: dict[str, Any], is_own: bool = False) -> Any:
-    """What the class makes of these fields; None where it refuses them.
-
-    Of what is its own it may write to the arrays, others are guarded.
-    """
+def made_of(record: Any, given: dict[str, Any]) -> Any:
+    """What the class makes of these fields, to whose arrays it cannot write; None where it refuses them."""
     kind = type(record)
     with contextlib.suppress(Exception), np.errstate(all="ignore"):
-        if is_own or kind in _writing:
-            return kind(**(given if is_own else copied(given)))
-        made = kind(**_guarded(given))
-        if any(type(x) is np.ndarray for x in given.values()):
+        made = kind(**(copied(given) if kind in _writing else _guarded(given)))
+        if kind not in _writing and any(type(x) is np.ndarray for x in given.values()):
             _reading.add(kind)
         return made
-    if is_own or kind in _writing:
+    if kind in _writing:
         return None
     with contextlib.suppress(Exception), np.errstate(all="ignore"):
         made = kind(**copied(given))
