@@ -22,7 +22,6 @@ __all__ = [
     "has_numbers",
     "holds_values",
     "is_number",
-    "is_value",
     "numbers_in",
     "parts_held",
     "slots_in",
@@ -54,18 +53,13 @@ def is_number(x: Any) -> bool:
     return any(hasattr(kind, name) and hasattr(x, name) for name in ARRAYS)
 
 
-def is_value(x: Any) -> bool:
-    """Whether it has no state: a constant, or a function."""
-    return isinstance(x, (*_WITHOUT, *_FUNCTIONS))
-
-
 def holds_values(x: Any) -> bool:
-    """Whether it is one, or a container of some: an empty one may be filled by and by."""
+    """Whether it has no state: a constant, a function, or a container of such, unless it may still be filled."""
     if isinstance(x, (list, dict, set)):
         return bool(x) and all(map(holds_values, dict.values(x) if isinstance(x, dict) else x))
     if isinstance(x, (tuple, frozenset)):
         return all(map(holds_values, x))
-    return is_value(x) or isinstance(x, (slice, range))
+    return isinstance(x, (*_WITHOUT, *_FUNCTIONS, slice, range))
 
 
 def has_numbers(x: Any) -> bool:
