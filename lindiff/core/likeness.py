@@ -54,7 +54,7 @@ def is_number(x: Any) -> bool:
 
 
 def holds_values(x: Any) -> bool:
-    """Whether it has no state: a constant, a function, or a container of such, unless it may still be filled."""
+    """Whether it has no state: a constant, a function, or a container of such that is not empty."""
     if isinstance(x, (list, dict, set)):
         return bool(x) and all(map(holds_values, dict.values(x) if isinstance(x, dict) else x))
     if isinstance(x, (tuple, frozenset)):
