@@ -8,6 +8,7 @@ The data come with statsmodels, or lie in `examples/data`.  Prints a table, writ
 from __future__ import annotations
 
 import argparse
+import functools
 import time
 import warnings
 from collections.abc import Callable
@@ -81,6 +82,7 @@ def elnino() -> Any:
     return pd.Series(y, pd.period_range("1950-01", periods=len(y), freq="M"))
 
 
+@functools.cache  # models are built of it, evaluation by evaluation
 def copper() -> tuple[Any, Any]:
     """Consumption and, beside it, price and income, centred."""
     data = sm.datasets.copper.load_pandas().data
