@@ -98,6 +98,8 @@ def joined(a: Sequence[Component], b: Sequence[Component]) -> tuple[Component, .
 def _apart(component: Component, others: Sequence[Component]) -> Component:
     """The component with other names of its states than these have."""
     taken, number = {state for each in others for state in each.states}, 1
+    if taken.isdisjoint(component.states):
+        return component
     while taken & {_numbered(state, number) for state in component.states}:
         number += 1
     return component._replace(states=tuple(_numbered(state, number) for state in component.states))

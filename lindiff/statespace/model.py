@@ -355,15 +355,21 @@ def _sum_or_none(a: Any, b: Any) -> Any:
 
 def _side_by_side(a: Any, b: Any) -> Any:
     """Along the last axis, the others broadcast."""
-    lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    parts = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in (a, b)]
-    return np.concatenate(parts, axis=-1)
+    return np.concatenate(_alike_in_front(a, b, 1), axis=-1)
+
+
+def _alike_in_front(a: Any, b: Any, core: int) -> tuple[Any, Any]:
+    """Both with the same axes before the last ones."""
+    if a.shape[:-core] == b.shape[:-core]:
+        return a, b
+    lead = np.broadcast_shapes(a.shape[:-core], b.shape[:-core])
+    return np.broadcast_to(a, (*lead, *a.shape[-core:])), np.broadcast_to(b, (*lead, *b.shape[-core:]))
 
 
 def _block_diagonal(a: Any, b: Any) -> Any:
-    n, m = a.shape[-1], b.shape[-1]
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))
+    a, b = _alike_in_front(a, b, 2)
+    *lead, n, _ = a.shape
+    m = b.shape[-1]
     right, left = zeros_beside(b, (*lead, n, m), b.dtype), zeros_beside(a, (*lead, m, n), a.dtype)
     return np.concatenate([np.concatenate([a, right], axis=-1), np.concatenate([left, b], axis=-1)], axis=-2)
 
