@@ -10,7 +10,8 @@ only GCC and Clang compile them; whoever calls asks `has_row_solves` first.
 
 #include <stddef.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
+/* Not on Windows, where GCC does not align registers that it keeps on the stack. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
 
 #include <immintrin.h>
 #include <string.h>
