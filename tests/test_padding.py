@@ -78,6 +78,13 @@ def test_what_is_padded_by_nothing_is_a_copy_in_nested_derivatives():
     assert_array_equal(ld.grad(of_gradient)(x), [0.0, 24.0])
 
 
+def test_widths_are_those_of_the_call():
+    widths = [(1, 0)]
+    _, lin = ld.linearize(lambda x: np.pad(x, widths), np.ones(2))
+    widths[0] = (0, 3)
+    assert_array_equal(lin(np.ones(2)), [0.0, 1.0, 1.0])
+
+
 def test_single_precision_stays():
     x = X.astype("f4")
     modes = ["linear_ramp", "mean", "median", "reflect", "edge", "constant", "maximum"]

@@ -67,8 +67,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 def pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     """The widths before and after every axis."""
-    if type(pad_width) is list and len(pad_width) == ndim and all(map(_is_pair_of_counts, pad_width)):
-        return pad_width
     if isinstance(pad_width, dict):  # NumPy 2.4
         by_axis = {axis % ndim: width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(by_axis.get(axis, 0), 2) for axis in range(ndim)]
@@ -78,15 +76,6 @@ def pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     if any(min(width) < 0 for width in widths):
         raise ValueError("index can't contain negative values")
     return widths
-
-
-def _is_pair_of_counts(width: Any) -> bool:
-    return (
-        type(width) is tuple
-        and len(width) == 2
-        and type(width[0]) is type(width[1]) is int
-        and min(width) >= 0
-    )
 
 
 @rule
