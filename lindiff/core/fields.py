@@ -18,7 +18,6 @@ __all__ = [
     "note_incomplete",
     "own_fields",
     "shown_besides",
-    "static_fields",
 ]
 
 
@@ -26,6 +25,8 @@ class RecordClass(NamedTuple):
     """What there is to know of a dataclass."""
 
     given: tuple[str, ...]  # the fields that its constructor takes
+    in_tree: tuple[str, ...]  # of these the ones that are not static
+    static: tuple[str, ...]  # what its metadata say to be no part of a tree
     others: tuple[str, ...]  # other fields, and slots
     arguments: tuple[str, ...]  # of its constructor, which are no fields
     makes: bool  # whether it makes anything but what it is given
@@ -42,6 +43,8 @@ def class_of(record: Any) -> RecordClass:
 def _known(kind: Any) -> RecordClass:
     fields = dataclasses.fields(kind)
     given = tuple(field.name for field in fields if field.init)
+    static = tuple(field.name for field in fields if field.metadata.get("static", False))
+    in_tree = tuple(name for name in given if name not in static)
     slots = [name for base in kind.__mro__ for name in slots_in(base)]
     others = [*(field.name for field in fields if not field.init), *slots]
     others = [name for name in dict.fromkeys(others) if name not in given and not name.startswith("__")]
@@ -51,7 +54,8 @@ def _known(kind: Any) -> RecordClass:
         or any(not field.init for field in fields)
     )
     stored = all(not hasattr(inspect.getattr_static(kind, name, None), "__set__") for name in given)
-    return RecordClass(given, tuple(others), _arguments(kind, given), makes, stored and not (makes or others))
+    is_plain = stored and not (makes or others)
+    return RecordClass(given, in_tree, static, tuple(others), _arguments(kind, given), makes, is_plain)
 
 
 def _is_generated(constructor: Any) -> bool:
@@ -83,12 +87,6 @@ def shown_besides(record: Any) -> dict[str, Any]:
     """What a record has besides its fields under public names, where there is something."""
     besides = besides_of(record)
     return {name: x for name, x in besides.items() if x is not None and not name.startswith("_")}
-
-
-def static_fields(record: Any) -> dict[str, Any]:
-    """The fields that are no part of a tree."""
-    static = [field.name for field in dataclasses.fields(record) if field.metadata.get("static", False)]
-    return {name: getattr(record, name) for name in static if hasattr(record, name)}
 
 
 def own_fields(record: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char *where) except -1
     void Py_LeaveRecursiveCall()
 
+from lindiff.core.fields import class_of
 from lindiff.core.records import derivative, remade, with_items
 
 # What was seen to be a leaf, which its type alone decides; asking is most of the price of a small tree.
@@ -42,10 +43,7 @@ cdef Kind kind_of(tree) except *:
     if dataclasses.is_dataclass(tree) and of is not type and not isinstance(tree, type):
         if len(known_records) > 1024:   # of classes that functions make, again and again
             known_records.clear()
-        known_records[of] = [
-            field.name for field in dataclasses.fields(tree)
-            if field.init and not field.metadata.get("static", False)
-        ]
+        known_records[of] = list(class_of(tree).in_tree)
         return RECORD
     known_leaves.add(of)
     return LEAF

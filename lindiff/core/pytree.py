@@ -130,9 +130,9 @@ def _children_like(tree: Any, like: Any, like_children: list[Any]) -> list[Any] 
     """The children of ``tree`` in the order of those of ``like``; None where it has others."""
     if isinstance(like, dict):
         return [tree[key] for key in like] if isinstance(tree, dict) and tree.keys() == like.keys() else None
-    if (isinstance(like, (tuple, list)) and not isinstance(tree, (tuple, list))) or _has_other_names(
-        tree, like
-    ):
+    if isinstance(like, (tuple, list)) and not isinstance(tree, (tuple, list)):
+        return None
+    if _has_other_names(tree, like):
         return None
     if dataclasses.is_dataclass(like) and type(tree) is not type(like):
         return None

@@ -18,15 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.fields import (
-    RecordClass,
-    besides_of,
-    class_of,
-    is_incomplete,
-    note_incomplete,
-    own_fields,
-    static_fields,
-)
+from lindiff.core.fields import besides_of, class_of, is_incomplete, note_incomplete, own_fields
 from lindiff.core.likeness import are_alike, attributes_of, has_arrays, has_numbers, holds_values
 from lindiff.core.trials import Trials, cannot_be_made_again, copied, is_reading, made_of
 
@@ -47,11 +39,10 @@ def remade(record: Any, fields: dict[str, Any]) -> Any:
         other.__dict__.update(record.__dict__)
         other.__dict__.update(fields)
         return other
-    own = own_fields(record)
-    given, besides = own | fields, besides_of(record)
+    given, besides = own_fields(record) | fields, besides_of(record)
     away: set[str] = set()
     if besides:
-        stays, away, made = _apart(record, of, own, besides)
+        stays, away, made = _apart(record, besides)
         try:
             if made:
                 type(record).__init__(other, **(given if is_reading(record) else copied(given)))
@@ -146,7 +137,7 @@ def check_alike(records: list[Any]) -> set[str]:
     set of str
         What they have made of their fields, and differs.
     """
-    of_each = [static_fields(record) | _that_stays(record) for record in records]
+    of_each = [_static(record) | _that_stays(record) for record in records]
     for name in {name: None for stays in of_each for name in stays}:
         first = of_each[0].get(name)
         if any(name not in stays or not are_alike(stays[name], first) for stays in of_each):
@@ -162,20 +153,22 @@ def check_alike(records: list[Any]) -> set[str]:
     }
 
 
+def _static(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in class_of(record).static if hasattr(record, name)}
+
+
 def _that_stays(record: Any) -> dict[str, Any]:
-    of = class_of(record)
     besides = besides_of(record)
-    return _apart(record, of, own_fields(record), besides)[0] if besides else {}
+    return _apart(record, besides)[0] if besides else {}
 
 
 # -- what is made, and what stays --------------------------------------------------------------------------
 
 
-def _apart(
-    record: Any, of: RecordClass, own: dict[str, Any], besides: dict[str, Any]
-) -> tuple[dict[str, Any], set[str], bool]:
+def _apart(record: Any, besides: dict[str, Any]) -> tuple[dict[str, Any], set[str], bool]:
     """What stays as it is, what stays away, and whether the rest is made of the fields."""
-    again = made_of(record, own) if of.makes else None
+    of = class_of(record)
+    again = made_of(record, own_fields(record)) if of.makes else None
     if of.makes and again is None:
         numbers = [name for name, x in besides.items() if has_numbers(x)]
         if numbers:
@@ -195,15 +188,15 @@ def _apart(
         elif are_alike(x, makes[name], {(id(record), id(again)): (record, again)}):
             if of.arguments and others.is_made_of_fields(name):
                 others.check_arguments(name)
-            if is_cache(name, makes[name]) or has_arrays(x) or holds_values(x):
+            if _is_cache(name, makes[name]) or has_arrays(x) or holds_values(x):
                 continue
             if not others.is_made_of_fields(name):
                 stays[name] = x  # it may have a state
-        elif is_cache(name, makes[name]) or (x is None and is_incomplete(record)):
+        elif _is_cache(name, makes[name]) or (x is None and is_incomplete(record)):
             continue
         elif x is None and has_numbers(makes[name]) and not hasattr(record, "__dict__"):
             raise cannot_be_made_again(record, [name])  # or is it a copy of a derivative?
-        elif x is not None and not is_random(x) and (has_numbers(x) or others.is_made_of_fields(name)):
+        elif x is not None and not _is_random(x) and (has_numbers(x) or others.is_made_of_fields(name)):
             raise cannot_be_made_again(record, [name])
         else:
             stays[name] = x
@@ -211,12 +204,12 @@ def _apart(
     return stays, away, of.makes
 
 
-def is_cache(name: str, made: Any) -> bool:
+def _is_cache(name: str, made: Any) -> bool:
     """Whether this is where methods keep for later what they have found: private, and made empty."""
     return name.startswith("_") and isinstance(made, (dict, list, set)) and not made
 
 
-def is_random(x: Any) -> bool:
+def _is_random(x: Any) -> bool:
     """Whether it draws numbers, and has their state."""
     return isinstance(x, (np.random.Generator, np.random.RandomState, random.Random))
 

@@ -65,20 +65,23 @@ cdef class Cut:
         return leaf
 
 
+cdef tuple parents_of(Node node):
+    cdef tuple more = node.more()
+    return (node.a, node.b) if more is None else (node.a, node.b, *more)
+
+
 cdef list newer_behind(list results, Py_ssize_t since):
     """The nodes made since then that results stand on, and these."""
     cdef Node node
     cdef list found = [], stack = list(results)
     cdef set seen = set()
-    cdef tuple more
     while stack:
         node = <Node>stack.pop()
         if node is None or id(node) in seen or not is_newer(node, since):
             continue
         seen.add(id(node))
         found.append(node)
-        more = node.more()
-        stack += [node.a, node.b, *(() if more is None else more)]
+        stack += parents_of(node)
     return found
 
 
@@ -86,10 +89,8 @@ cdef list older_behind(list results, Py_ssize_t since):
     """The nodes made before then that results, and what they stand on since, stand on first."""
     cdef Node node, parent
     cdef dict found = {}
-    cdef tuple more
     for node in newer_behind(results, since):
-        more = node.more()
-        for parent in (node.a, node.b, *(() if more is None else more)):
+        for parent in parents_of(node):
             if parent is not None and not is_newer(parent, since):
                 found[id(parent)] = parent
     return list(found.values())

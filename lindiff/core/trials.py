@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lindiff.core.fields import besides_of, class_of, own_fields, static_fields
+from lindiff.core.fields import besides_of, class_of, own_fields
 from lindiff.core.likeness import are_alike, attributes_of, bare, has_numbers, is_number, parts_held
 
 __all__ = ["Trials", "cannot_be_made_again", "copied", "is_reading", "made_of"]
@@ -28,21 +28,15 @@ class Trials:
 
     @functools.cached_property
     def _given(self) -> list[dict[str, Any]]:
-        return [*self._moved_by(0), *(self._moved_by(1) if self._has_integers() else ())]
+        of_integers = any(_has_integers(self._own.get(name)) for name in class_of(self._record).in_tree)
+        return [*self._moved_by(0), *(self._moved_by(1) if of_integers else ())]
 
     def _moved_by(self, of_integers: int) -> Iterator[dict[str, Any]]:
-        in_tree = self._in_tree()
+        in_tree = class_of(self._record).in_tree
         for by in MOVES:
             yield {
                 name: _moved(x, by, of_integers) if name in in_tree else x for name, x in self._own.items()
             }
-
-    def _in_tree(self) -> set[str]:
-        static = static_fields(self._record)
-        return {name for name in self._own if name not in static}
-
-    def _has_integers(self) -> bool:
-        return any(_has_integers(self._own[name]) for name in self._in_tree())
 
     @functools.cached_property
     def _made(self) -> list[Any]:
@@ -149,9 +143,7 @@ def _guarded(x: Any) -> Any:
         view = x.view()
         view.flags.writeable = False
         return view
-    if is_number(x):
-        return x.copy() if hasattr(x, "copy") else x
-    return _with_parts(x, _guarded)
+    return copied(x) if is_number(x) else _with_parts(x, _guarded)
 
 
 def _with_parts(x: Any, function: Callable[[Any], Any]) -> Any:
